@@ -1,7 +1,8 @@
-"""Facts about Bedrock: AWS's model from the installed botocore, request rules, model families, guardrails, citations.
+"""Facts about Bedrock: AWS's API model in botocore, request rules, model families, guardrails, citations.
 
-This module exports the functions for AWS's model: `service.py` reads the model, `beyond.py` lists the recorded answers'
-deviations from the model, `checks.py` checks a value against a shape, `codec.py` converts values to JSON and back.
+This module exports the functions for AWS's API model. `service.py` reads the API model, and `beyond.py` lists the
+deviations of recorded answers from it. `checks.py` checks a value against a shape, and `codec.py` converts values to
+JSON and back.
 """
 
 from converse_harness.bedrock.beyond import BEYOND_MODEL, Beyond

@@ -1,8 +1,7 @@
-"""A table of the points in which AWS's answers deviate from AWS's model. Validation uses the table to accept recorded
-answers.
+"""A table of the ways in which AWS's answers deviate from AWS's API model, the description of the API in botocore.
 
-`validate` reads the whole table. The JSON codec reads only the rows of errors: the codec copies unknown members
-unchanged, so it needs no rows for extra members.
+`validate` reads the whole table, so that it accepts recorded answers. The JSON codec reads only the rows of the class
+ExtraError: it copies unknown members unchanged, so it needs no rows for them.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 
 
 class SeenIn(NamedTuple):
-    """A file in a public repository that shows a deviation: the repository's name and the file's path."""
+    """A file in a public repository that shows a deviation from AWS's API model."""
 
     repository: str
     path: str
@@ -20,7 +19,7 @@ class SeenIn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ExtraMember:
-    """A member that AWS sends in a structure although the model lacks it."""
+    """A member that AWS sends in a structure although AWS's API model lacks the member."""
 
     shape: str
     member: str
@@ -31,9 +30,9 @@ class ExtraMember:
 
 @dataclass(frozen=True, slots=True)
 class ExtraValue:
-    """An enum value that AWS sends although the model lacks it.
+    """An enum value that AWS sends or accepts although AWS's API model lacks the value.
 
-    If the model also lacks the member with this value, the row adds the member too.
+    If the API model also lacks `member`, this row adds the member together with its value.
     """
 
     shape: str
@@ -45,7 +44,7 @@ class ExtraValue:
 
 @dataclass(frozen=True, slots=True)
 class MayBeAbsent:
-    """A required member of the model that AWS leaves out of a structure."""
+    """A member that AWS leaves out of a structure although AWS's API model requires the member."""
 
     shape: str
     member: str
@@ -55,10 +54,10 @@ class MayBeAbsent:
 
 @dataclass(frozen=True, slots=True)
 class ExtraError:
-    """An HTTP error that AWS sends although the model lists it for no operation.
+    """An HTTP error that AWS sends although AWS's API model lists it for no operation.
 
-    `body` is an error in the model that has a body of the same shape. `recording` is None if no answer with this error
-    is recorded. `seen` describes when AWS sends the error.
+    `body` is the name of an error of the API model that has the same members in its body. `recording` is None if no
+    answer with this error is recorded. `seen` describes when AWS sends the error.
     """
 
     shape: str
@@ -131,6 +130,7 @@ BEYOND_MODEL: Final[tuple[Beyond, ...]] = (
     ),
     ExtraError("SerializationException", 400, "ValidationException", None, "a body that is no JSON; not recorded"),
 )
-"""All deviations, one per row. A row has no effect if a newer botocore's model already contains the member or value.
-Source: validation of 378 recorded answers against botocore 1.44.5. The last two rows are not recorded: they are errors
-that AWS's gateway is known to send for a request that the gateway cannot route or parse."""
+"""All known deviations of AWS from AWS's API model, one per row. A row for a member or value has no effect if the API
+model of a newer botocore already contains it. Source: validation of 378 recorded answers against botocore 1.44.5. The
+last two rows are not recorded: they are errors that AWS's gateway is known to send for a request that the gateway
+cannot route or parse."""

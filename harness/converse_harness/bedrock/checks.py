@@ -1,7 +1,8 @@
-"""Check values against AWS's model, with one function per shape that returns the violations of a value.
+"""Check values against AWS's API model. For each shape, one function is built once; it returns the violations of a
+value.
 
-Each function is built once. A violation's path is relative to the checked value: the function of a structure, list or
-map prepends a step to the violations of each member. For a valid value no path is built, so that the check is fast.
+A violation's path is relative to the checked value. Therefore the function of a structure, list or map adds a member's
+key or index in front of the paths of the member's violations. For a valid value no path is built, for speed.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from converse_harness.errors import ReplyError
 Check = Callable[[Any], Sequence[Violation]]
 
 INTEGERS: Final[Mapping[str, tuple[int, int]]] = {"integer": (-(2**31), 2**31 - 1), "long": (-(2**63), 2**63 - 1)}
-"""The smallest and largest value of the two integer types, by the type's name in the model."""
+"""Maps each integer type of AWS's API model to its smallest and its largest value."""
 
 
 class Checks(ShapeWalk[Check]):
-    """A mapping of shape names to the checks of the shapes.
+    """Maps the name of each shape to its check, a function that returns the violations of a value.
 
-    `beyond` lists the allowed deviations from AWS's model. `blobs` is a function that makes the check of a blob
+    `beyond` lists the allowed deviations from AWS's API model. `blobs` is a function that makes the check of a blob
     shape; the default check expects bytes.
     """
 
@@ -41,7 +42,7 @@ class Checks(ShapeWalk[Check]):
         return _document if is_document(shape) else self._scalars[shape.type_name](shape)
 
     def holder(self, shape: Shape, inner: Mapping[str, Check]) -> Check:
-        """Return the check of a structure, list or map; members that recorded answers omit are not required."""
+        """Return the check of a structure, list or map. Members that `beyond` lists as MayBeAbsent are not required."""
         if shape.type_name != "structure":
             return (_list if shape.type_name == "list" else _map)(shape.name, inner, *_limits(shape))
         absent = {row.member for row in self._beyond if isinstance(row, MayBeAbsent) and row.shape == shape.name}
@@ -49,7 +50,7 @@ class Checks(ShapeWalk[Check]):
         return _structure(shape.name, inner, required, union=is_union(shape))
 
     def more_members(self, shape: Shape) -> Mapping[str, Check]:
-        """Return a check for each member that AWS's model lacks, or that may have enum values that the model lacks."""
+        """Return, by name, the checks of those members for which `beyond` has an ExtraMember or ExtraValue row."""
         found: dict[str, Check] = {}
         for row in self._beyond:
             if isinstance(row, ExtraMember) and row.shape == shape.name and row.member not in shape.members:
@@ -131,7 +132,6 @@ def _encoded_blob(shape: Shape) -> Check:
 
 
 def _boolean(name: str) -> Check:
-    """Make the check of a boolean shape."""
     return lambda value: () if isinstance(value, bool) else [findings.wrong_type(name, "boolean", value)]
 
 
@@ -258,7 +258,8 @@ JSON_CHECKS: Final = Checks(BEYOND_MODEL, _encoded_blob)
 def validate(shape_name: str, value: object, *, root: str = "", checks: Checks = _CHECKS) -> list[Violation]:
     """Return all ways in which a value violates a shape; an empty list means that AWS could have sent the value.
 
-    `root` prefixes the path of each violation. Raises NotInModel for an unknown shape.
+    `root` prefixes the path of each violation. `checks` is JSON_CHECKS if blobs in the value are base64 text. Raises
+    NotInModel for an unknown shape.
 
     >>> [each.path for each in validate("Message", {"role": "user", "content": [{"text": 5}]})]
     ['content[0].text']

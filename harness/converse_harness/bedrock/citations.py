@@ -1,7 +1,7 @@
-"""Citations of passages in a request's documents and search results: the passages' locations and texts.
+"""Citations: the location and text of a passage in a document or search result of the request, or of a web page.
 
-The table COUNTING defines the unit (such as character or page) of each member of AWS's CitationLocation. `citing`
-builds a Citation; the hypothesis strategies generate Citations.
+The table COUNTING lists the kinds of AWS CitationLocation that are ranges, with their units, such as characters or
+pages. `citing` builds a Citation; the hypothesis strategies generate random ones.
 """
 
 from __future__ import annotations
@@ -18,17 +18,16 @@ from converse_harness.bedrock.findings import is_array, is_object
 from converse_harness.errors import ReplyError
 
 Span = int | range
-"""The number of one unit (character, page, chunk or block), or a range of such numbers. The end of a range is
-exclusive, as in AWS's locations.
-"""
+"""Which units (characters, pages, chunks or blocks) of a source are cited: the position of one unit, or a range of
+positions. The end of a range is exclusive, as in AWS's locations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """The units of one kind of location, and how the units are numbered.
+    """How one kind of AWS CitationLocation counts the units of a source.
 
-    `units` is the name of the units. `index` is the member of the location that contains the index of the cited source.
-    `first` is the number of the first unit.
+    `units` is the name of the units, such as "pages". `index` is the name of the location's member that contains the
+    index of the cited source. `first` is the position of a source's first unit, 0 or 1.
     """
 
     units: str
@@ -42,8 +41,8 @@ COUNTING: Final[Mapping[str, Counting]] = {
     "documentChunk": Counting("chunks"),
     "searchResultLocation": Counting("blocks", index="searchResultIndex"),
 }
-"""The members of CitationLocation that are ranges of units. Source: recorded answers of Claude, and AWS's model for
-search results."""
+"""Maps each member of AWS's CitationLocation that is a range to the way in which its units are counted. Source:
+recorded answers of Claude, and for search results AWS's API model."""
 
 _TEXT_FORMATS: Final = ("txt", "md", "csv", "html")
 _PDF_PAGE: Final = re.compile(rb"/Type\s*/Page\b")
@@ -53,11 +52,11 @@ _LONGEST_SHOWN: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A source that can be cited.
+    """A document, search result or web page that can be cited.
 
-    `kind` is the source's member of CitationLocation. `size` is the number of units, None if they cannot be counted.
-    `parts` are the texts of the units (for a plain text the text itself), None if the units cannot be read. `title` and
-    `source` are copied into the Citation.
+    `kind` is the member of AWS's CitationLocation for passages of this source. `size` is the number of units, None if
+    they cannot be counted. `parts` are the texts of the units, None if the texts cannot be read. For a plain text,
+    whose units are characters, `parts` is the text itself. `title` and `source` are copied into the Citation.
     """
 
     kind: str
@@ -67,7 +66,10 @@ class Source:
     source: str | None = None
 
     def location(self, index: int, start: int, end: int) -> dict[str, Any]:
-        """Return the AWS CitationLocation of the units from `start` to `end` (exclusive), both counted from 0."""
+        """Return the AWS CitationLocation of the units from `start` to `end` (exclusive), both counted from 0.
+
+        `index` is the position of this source among the documents, or among the search results, of the request.
+        """
         counting = COUNTING[self.kind]
         return {
             self.kind: {counting.index: index, "start": counting.first + start, "end": counting.first + end},
@@ -110,15 +112,17 @@ def citing(
 ) -> dict[str, Any]:
     """Build the AWS Citation of a passage in a document or search result of the request, or of a web page.
 
-    `document` is a DocumentBlock or SearchResultBlock, a ContentBlock with one of these, or a URL. `index` is the
-    position of the document among the request's documents (or search results). The unit depends on the source:
-    `characters` for a text or the bytes of a txt, md, csv or html file, `chunks` for `content`, `blocks` for a search
-    result, otherwise `pages`. Pages are numbered from 1, the other units from 0; the argument is an int or a range.
-    With `quote`, the first occurrence of this text is cited. Without a quote and a unit, the whole source is cited. The
-    text of pages is not read: a citation of pages contains `quote` as its text, or no text.
+    `document` is a DocumentBlock or SearchResultBlock, a ContentBlock with one of these, or the URL of a web page.
+    `index` is the block's position among the documents, or among the search results, of the request.
+
+    The passage is the first occurrence of `quote`, or an int or a range in the unit of the source. This unit is
+    `characters` for a plain text (also as bytes of a txt, md, csv or html file), and `blocks` for a search result. It
+    is `chunks` for a document with `content`, and `pages` for all other documents. Pages are numbered from 1, other
+    units from 0. Without a quote and a unit, the whole source is cited. The text of pages is not read: a citation of
+    pages contains `quote` as its text, or no text.
 
     Source: recorded answers of Claude (document) and Nova (web). Raises ReplyError for a passage that is not in the
-    document, a range in another unit, and a location that the installed botocore lacks.
+    document, for a unit that the source does not have, and for a kind of location that the installed botocore lacks.
 
     >>> policy = {"name": "policy", "source": {"text": "You get twenty days."}}
     >>> citing(policy, "twenty days")  # doctest: +NORMALIZE_WHITESPACE
@@ -152,7 +156,7 @@ def citing(
 def read_source(document: Mapping[str, Any]) -> Source:
     """Convert a DocumentBlock, a SearchResultBlock, or a ContentBlock with one of these to a Source.
 
-    Raises ReplyError for any other value.
+    Raises ReplyError for any other value, and if the installed botocore lacks the kind of location.
     """
     match _inner(document):
         case {"source": str(source), "content": list() | tuple(), "title": str(title)} as block:
@@ -170,7 +174,7 @@ def read_source(document: Mapping[str, Any]) -> Source:
 
 @cache
 def locations() -> tuple[str, ...]:
-    """The members of CitationLocation in the installed botocore: first the ranges (see COUNTING), then all others.
+    """The names of the members of CitationLocation in the installed botocore: first those in COUNTING, then all others.
 
     >>> locations()[:3]
     ('documentChar', 'documentPage', 'documentChunk')
@@ -227,7 +231,10 @@ def _inner(document: Any) -> Any:
 
 
 def _find(source: Source, quote: str | None, spans: Mapping[str, Span]) -> tuple[int, int]:
-    """Return the start and end (exclusive) of the cited passage in units, counted from 0."""
+    """Return the start and end (exclusive) of the cited passage in units of the source, counted from 0.
+
+    `spans` maps the name of a unit to the positions that the caller of `citing` gave in this unit.
+    """
     units = COUNTING[source.kind].units
     for asked in spans:
         if asked != units:

@@ -1,4 +1,4 @@
-"""Convert values of AWS's model to JSON and back, and check the types in a request's JSON as AWS does."""
+"""Convert boto3's values to JSON and back, and check the types in a request's JSON as AWS does."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _JSON_TYPES: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
     "float": ((int, float), "a number"),
     "double": ((int, float), "a number"),
 }
-"""For each type in the model: the Python types that parsed JSON may have, and the type's name in messages. Integers and
-blobs have checks of their own. Timestamps are not checked, because they have several forms."""
+"""Maps a type of AWS's API model to the Python types that parsed JSON may have, and to the type's description in
+messages. Integers and blobs have checks of their own. Timestamps are not checked, because they have several forms."""
 
 
 class _Mistyped(Exception):
-    """Raised for a value that does not fit its shape; `steps` is the path to the value, innermost step first."""
+    """Raised for a JSON value that does not fit its shape; `steps` is the path to the value, innermost step first."""
 
     def __init__(self, value: object, called: str, came: str = "") -> None:
         self.problem = f"is {came or f'a JSON {type(value).__name__}'}; it must be {called}."
@@ -36,10 +36,11 @@ class _Mistyped(Exception):
 
 
 def read_json(shape_name: str, parsed: object, *, recorded: bool = False) -> Any:
-    """Return parsed JSON after checking each value's type against a shape. Raises DamagedData for the first mismatch.
+    """Check the types of parsed JSON against a shape, and return the JSON without members that are null.
 
-    A member that is null counts as absent, as in AWS. Unknown members and free-form documents are not changed. Blobs
-    stay base64; with `recorded` they may be any text, because recordings shorten media.
+    AWS treats such members as absent. Unknown members and free-form documents are not changed. Blobs stay base64 text;
+    if `recorded` is true, any text is accepted, because recordings contain shortened files. Raises DamagedData for the
+    first wrong type.
 
     >>> read_json("ContentBlock", {"text": "hi", "image": None})
     {'text': 'hi'}
@@ -55,7 +56,10 @@ def read_json(shape_name: str, parsed: object, *, recorded: bool = False) -> Any
 
 
 class _Readers(ShapeWalk[Reader]):
-    """The readers of all shapes. A reader checks a parsed JSON value and returns the value. `blob` reads blobs."""
+    """Maps the name of each shape to its reader, a function that checks a parsed JSON value and returns it.
+
+    `blob` is the reader of blobs. The readers of structures leave out members that are null.
+    """
 
     def __init__(self, blob: Reader) -> None:
         super().__init__()
@@ -187,7 +191,7 @@ def from_json(shape_name: str, parsed: object) -> Any:
 
 
 class _Encoders(ShapeWalk[_Encode]):
-    """The encoders of all shapes: each converts a value to JSON text."""
+    """Maps the name of each shape to its encoder, a function that converts a value to JSON text."""
 
     def plain(self, shape: Shape) -> _Encode:
         if shape.type_name == "timestamp" and shape.serialization.get("timestampFormat") == "iso8601":
@@ -214,7 +218,7 @@ def _keyed(members: Mapping[str, _Encode], encode_other: _Encode) -> _Encode:
                 )
                 + "}"
             )
-        except TypeError:  # json.dumps sorts keys; it raises TypeError if a key is not a str
+        except TypeError:  # a key is not a str: `json` converts the key, or refuses it
             return _document(value)
 
     return encode
@@ -291,7 +295,7 @@ _ENCODERS: Final = _Encoders()
 
 
 def _encodable(text: str) -> str:
-    """Escape the lone surrogates in a JSON text, since UTF-8 cannot encode them. Only illegal values contain them."""
+    """Escape the lone surrogates in a JSON text, because UTF-8 cannot encode them. Valid values contain none."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -31,7 +31,7 @@ SPELLINGS: Final[Mapping[Spelling, Mapping[str, Any]]] = {
 
 
 def cut_text(text: str, family: Family) -> list[str]:
-    """Cut a text into the deltas that the family would send; the list is never empty, and its strings join to the text.
+    """Cut a text into the deltas that the family would send. There is at least one delta; joined, they are the text.
 
     >>> from converse_harness.bedrock.families import FAMILIES, NEUTRAL
     >>> cut_text("The answer is forty-two.", NEUTRAL)
@@ -43,14 +43,14 @@ def cut_text(text: str, family: Family) -> list[str]:
 
 
 def text_runs(text: str, family: Family) -> Iterator[list[str]]:
-    """Cut a text like `cut_text`, but lazily: yield lists of deltas, and cut the text only as far as needed."""
+    """Cut a text like `cut_text`, but lazily: yield the deltas in lists, each of which is cut when it is needed."""
     if family.opens_empty and text:
         yield [""]
     yield from _runs(text, family.text)
 
 
 def reasoning_runs(text: str, family: Family) -> Iterator[list[str]]:
-    """Cut a reasoning text into deltas as lazily as `text_runs`, with the family's lengths for reasoning."""
+    """Cut a reasoning text lazily, with the family's lengths for reasoning and without an empty first delta."""
     return _runs(text, family.text if family.reasoning is None else family.reasoning)
 
 
@@ -68,7 +68,7 @@ def spell_tool_input(value: object, family: Family) -> str:
 
 
 def cut_tool_input(json_text: str, family: Family) -> list[str]:
-    """Cut the JSON of a tool input into the fragments that the family would send; the fragments join to the JSON.
+    """Cut the JSON of a tool input into the fragments that the family would send; joined, they are the JSON.
 
     >>> from converse_harness.bedrock.families import FAMILIES
     >>> cut_tool_input('{"city": "Bern"}', FAMILIES["claude"])
@@ -101,7 +101,7 @@ def _found_in_windows(pattern: re.Pattern[str], text: str) -> Iterator[list[str]
     """Yield the matches of `pattern.findall(text)` lazily, as one list for each window of the text.
 
     The last match of a window may continue past the window's end, so the next window starts with that match again. All
-    earlier matches are equal to the matches in the whole text, because these patterns examine at most one character
+    other matches of a window are also matches in the whole text, because these patterns examine at most one character
     after a match.
     """
     start, size = 0, _FIRST_WINDOW
@@ -115,7 +115,7 @@ def _found_in_windows(pattern: re.Pattern[str], text: str) -> Iterator[list[str]
 
 
 def _grouped(runs: Iterable[list[str]], lengths: Lengths) -> Iterator[list[str]]:
-    """Join tokens into pieces, so that the pieces' lengths are as close as possible to `lengths`.
+    """Join the tokens in `runs` into pieces whose lengths are as close as possible to `lengths`.
 
     After the last of the `lengths`, the first one is used again.
     """

@@ -1,8 +1,8 @@
 """Two tables: the way in which each model family cuts an answer into deltas, and the known error messages.
 
 Source of the first table: 107 recorded streams (Amazon 57, Anthropic 36, Cohere 5, Meta 5, one each of AI21, Mistral,
-OpenAI); docs/fidelity.md compares the deltas with 67 of these streams. A family without a recorded tool stream sends a
-tool input as one delta. The functions that cut are in `cutting.py`.
+OpenAI). docs/fidelity.md compares the harness's deltas with 67 of these streams. A family without a recorded tool
+stream sends a tool input as one delta. The functions that cut are in `cutting.py`.
 """
 
 from __future__ import annotations
@@ -15,19 +15,20 @@ from typing import Final, Literal
 from converse_harness.bedrock.models import cut_as
 
 Lengths = tuple[int, ...]
-"""The lengths of consecutive deltas in characters; the sequence repeats after its last length."""
+"""The lengths of consecutive deltas in characters. After the last length, the first one is used again. The values
+WHOLE, WORDS and TOKENS have special meanings."""
 
 WHOLE: Final[Lengths] = ()
-"""The lengths of a family that sends the whole text as one delta."""
+"""The special value of Lengths for a family that sends the whole text as one delta."""
 
 WORDS: Final[Lengths] = (0,)
-"""The lengths of a family that sends one delta per word; no recorded model does this."""
+"""The special value of Lengths for a family that sends one delta per word. No recorded model does this."""
 
 TOKENS: Final[Lengths] = (1,)
-"""The lengths of a family that sends one delta per token."""
+"""The special value of Lengths for a family that sends one delta per token."""
 
 Spelling = Literal["spaced", "compact", "pretty"]
-"""The whitespace in a tool input's JSON: `{"a": 1}`, `{"a":1}`, or indented over several lines."""
+"""How whitespace is written in the JSON of a tool input: `{"a": 1}`, `{"a":1}`, or indented over several lines."""
 
 ToolInput = Literal["one delta", "an empty delta, then fragments cut anywhere", "token-size fragments, none empty"]
 """How the JSON of a tool input is cut into deltas."""
@@ -35,13 +36,14 @@ ToolInput = Literal["one delta", "an empty delta, then fragments cut anywhere", 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """How one model family cuts an answer into deltas, and where it sends empty deltas.
+    """How one model family cuts an answer into deltas, and where this family sends empty deltas.
 
     `text` and `reasoning` are the lengths of the deltas of a text and of reasoning; without `reasoning`, `text` applies
     to both. `opens_empty`: each text begins with an empty delta. `ends_empty`: the stop reasons at which the answer's
-    last text ends with an empty delta. `tool_json` is the whitespace in a tool input's JSON. `fragments` are the
-    lengths of a tool input's fragments, for families that cut the input anywhere. `signs`: reasoning ends with a
-    signature, and the model refuses a request that returns the reasoning without the signature.
+    last text ends with an empty delta. `tool_json` is the way in which whitespace is written in the JSON of a tool
+    input. `fragments` are the lengths of a tool input's deltas, for families that cut the input anywhere. `signs`:
+    reasoning ends with a signature, and the model refuses a request that contains earlier reasoning without its
+    signature.
     """
 
     name: str
@@ -56,9 +58,8 @@ class Family:
 
 
 NEUTRAL: Final = Family("neutral", text=WORDS, tool_input="token-size fragments, none empty")
-"""The family that sends one delta per word. `chunk()`, models of unknown makers, and replies that count events, such as
-`fails_after`, use this family.
-"""
+"""The family that sends one delta per word. It is the default of `chunk`, and applies to models of unknown makers and
+to scripted replies that count events, such as `Reply.fails_after`."""
 
 FAMILIES: Final[Mapping[str, Family]] = {
     family.name: family
@@ -126,7 +127,7 @@ class Wording:
 class Overflow(Wording):
     """A model's error message for a conversation that is too long.
 
-    `recognised_by` lists the clients (of CLIENTS) that convert the message into their own context overflow error. The
+    `recognised_by` lists those of the CLIENTS that convert the message into their own error for a context overflow. The
     other clients raise a plain ValidationException.
     """
 
@@ -134,7 +135,8 @@ class Overflow(Wording):
 
 
 CLIENTS: Final = ("strands-agents", "langchain-aws", "litellm", "pydantic-ai")
-"""The clients with an error of their own for a context overflow. Tests run each client to check `recognised_by`."""
+"""The client libraries that have an error class of their own for a conversation that is too long. Tests run each client
+to check `recognised_by`."""
 
 _ALL: Final = frozenset(CLIENTS)
 _MODEL: Final = "The model returned the following errors: "
@@ -146,7 +148,7 @@ THROTTLES: Final[Mapping[str, Wording]] = {
         "Too many tokens per day, please wait before trying again.", REPORTED, "minorun365/agent-book#29"
     ),
 }
-"""Maps each exceeded quota to the message of the ThrottlingException."""
+"""Maps each quota to the message of the ThrottlingException that AWS sends when the quota is exceeded."""
 
 OVERFLOWS: Final[Mapping[str, Overflow]] = {
     "input_too_long": Overflow(
@@ -192,9 +194,8 @@ OVERFLOWS: Final[Mapping[str, Overflow]] = {
         recognised_by=frozenset({"langchain-aws", "litellm"}),
     ),
 }
-"""The known messages for a context overflow that AWS sends instead of a stream. A key is an argument of
-`reply.context_overflow`.
-"""
+"""The known error messages for a conversation that is too long, if AWS sends the error instead of a stream. The keys
+are the possible arguments of `reply.context_overflow`."""
 
 OVERFLOW_IN_STREAM: Final = Wording(
     "Mantle streaming error for requestId 5f2d6f0e-6b1c-4c1b-9a53-0e3f2f6a7b18: ErrorEvent { error: APIError { "
@@ -202,14 +203,15 @@ OVERFLOW_IN_STREAM: Final = Wording(
     REPORTED,
     "stdapi-ai/stdapi.ai#293",
 )
-"""The message in a stream's first frame if a conversation is too long for some models, such as gpt-oss."""
+"""The error message of some models, such as gpt-oss, for a conversation that is too long. These models send the error
+as the first frame of a stream."""
 
 _TOOL_SEQUENCE: Final = Wording(
     "Model produced invalid sequence as part of ToolUse. Please refer to the model tool use troubleshooting guide.",
     REPORTED,
     "langchain-ai/langchain-aws#567",
 )
-"""Nova's message for an invalid tool use, both before a stream and inside it."""
+"""Nova's error message for an invalid tool use. Nova sends it instead of a stream, or inside a stream."""
 
 ERRORS: Final[Mapping[str, Wording]] = {
     "AccessDeniedException": Wording(

@@ -1,7 +1,7 @@
-"""Violations of AWS's model: a violation's text names the value, the allowed values, and the shape with the rule.
+"""Violations of AWS's API model. A violation's text names the value, the allowed values, and the shape with the rule.
 
 In a message, the text follows the path of the value: `content[0]` + `has two members, ...`. This module also defines
-which values are JSON objects, arrays and numbers, and compiles the Java regular expressions of AWS's model.
+which values are JSON objects, arrays and numbers, and compiles the Java regular expressions of AWS's API model.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class FindingKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One part of a value that violates AWS's model.
+    """One part of a value that violates AWS's API model.
 
-    `shape` is the shape that defines the rule. `limit` is the operand of the rule: the enum values, the pattern,
-    (min, max), or the missing or unknown member. `steps` are the keys and indexes from the checked value to the wrong
-    part. `root` is the path of the checked value, `checked` is the name of its shape.
+    `shape` is the shape that defines the rule. `limit` is the operand of the rule: the enum values, the pattern, (min,
+    max), or the missing or unknown member. `steps` are the keys and indexes from the checked value to the wrong part.
+    `root` is the path of the checked value, and `checked` is the name of the shape against which the value was checked.
     """
 
     kind: FindingKind
@@ -83,7 +83,7 @@ _TYPES: Final[Mapping[str, str]] = {
     "timestamp": "a datetime with a time zone",
     "document": "free-form JSON: dict with str keys, list, str, finite int or float, bool; None only inside of these",
 }
-"""The Python type of a value as messages describe it, by the type's name in the model."""
+"""Maps each type of AWS's API model to the description of its Python values in messages."""
 
 
 def wrong_type(shape: str, type_name: str, value: object) -> Violation:
@@ -115,7 +115,7 @@ def endless(shape: str) -> Violation:
 
 
 def not_one(shape: str, came: Sequence[object], members: Sequence[str]) -> Violation:
-    """Make the violation for a union with no member, or with more than one."""
+    """Make the violation for a union that has no member or several members; `came` are the keys of the union."""
     if came:
         count = {2: "two", 3: "three"}.get(len(came), str(len(came)))
         named = " and ".join([", ".join(map(repr, came[:-1])), repr(came[-1])])
@@ -132,7 +132,7 @@ def lacking(shape: str, member: str, required: Sequence[str]) -> Violation:
 
 
 def unknown(shape: str, key: object, members: Sequence[str]) -> Violation:
-    """Make the violation for an unknown member; the text states botocore's version, as AWS adds members."""
+    """Make the violation for an unknown member. The text states botocore's version, as AWS extends structures."""
     text = (
         f"has the unknown member {shown(key)}; {_hint(shape, key, members, 'has')} ({_model(shape, versioned=True)})."
     )
@@ -140,7 +140,7 @@ def unknown(shape: str, key: object, members: Sequence[str]) -> Violation:
 
 
 def not_in_enum(shape: str, value: str, enum: Sequence[str]) -> Violation:
-    """Make the violation for a string outside the enum; the text states botocore's version, as AWS adds values."""
+    """Make the violation for a string outside the enum. The text states botocore's version, as AWS extends enums."""
     text = f"is {shown(value)}; {_hint(shape, value, enum, 'is one of')} ({_model(shape, versioned=True)})."
     return Violation(FindingKind.ENUM, shape, text, tuple(enum))
 
@@ -190,7 +190,7 @@ def _hint(shape: str, came: object, allowed: Sequence[str], verb: str) -> str:
 
 
 def _model(shape: str, *, versioned: bool = False) -> str:
-    # A name with a dot is a member that AWS's model lacks; the member is in the table BEYOND_MODEL.
+    # A name with a dot is that of a member that AWS's API model lacks; BEYOND_MODEL adds the member from a recording.
     origin = f"recorded {shape}" if "." in shape else f"AWS model {shape}"
     return f"{origin}, botocore {botocore_version()}" if versioned else origin
 
@@ -245,7 +245,7 @@ _OTHERWISE_IN_JAVA: Final = (r"\v", r"\z", r"\Z", r"\0")
 are not listed, because `re.compile` rejects them."""
 
 _SET_OPERATORS: Final = ("[", "&&", "||", "--", "~~")
-# A whole character class is one atom; an unclosed `[` is an atom of its own.
+# Matches one atom of a regular expression: an escape, a whole character class, or any other single character.
 _ATOMS: Final = re.compile(r"\\.|\[\^?+\]?+(?:\\.|[^\]\\])*\]|.", re.DOTALL)
 _JAVA_DOT: Final = r"[^\n\r\u0085\u2028\u2029]"
 

@@ -19,11 +19,11 @@ _OUTPUT: Final[tuple[GuardrailSide, ...]] = ("output",)
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A guardrail policy and its place in AWS's model.
+    """A guardrail policy and its place in AWS's API model.
 
-    `member` is the policy's member of GuardrailAssessment, `findings` the list of findings in this member. `sides` are
-    the sides (input, output) that the policy checks. `counter` is the member of GuardrailUsage that counts the policy's
-    text units. `finding` is an example of a finding, without an action.
+    `member` is the name of the policy's member of GuardrailAssessment, and `findings` is the name of the list of
+    findings in this member. `sides` are the sides (input, output) that the policy checks. `counter` is the member of
+    GuardrailUsage that counts the policy's text units. `finding` is an example of a finding, without an action.
     """
 
     member: str
@@ -89,7 +89,7 @@ POLICIES: Final[Mapping[str, Policy]] = {
         },
     ),
 }
-"""Every policy by its name in `reply.guardrail_blocked` and similar functions. AWS's model defines the actions of a
+"""Every policy by its name in `reply.guardrail_blocked` and similar functions. AWS's API model defines the actions of a
 policy's findings; the findings of automated reasoning have no action, since this policy only reports."""
 
 REASONS: Final[Mapping[str, str]] = {
@@ -100,20 +100,18 @@ REASONS: Final[Mapping[str, str]] = {
 """The text of `actionReason`, by the most severe action in an assessment. Source: recorded answers."""
 
 BLOCKED_MESSAGE: Final = "Sorry, the model cannot answer this question."
-"""The AWS console's default for both messages (blocked input, blocked output) of a guardrail."""
+"""The AWS console's default text for the two messages of a guardrail: for blocked input and for blocked output."""
 
 UNNAMED_GUARDRAIL: Final = "gr0000000000"
-"""The placeholder for a guardrail's id that a reply does not specify. The id in the request's guardrailConfig replaces
-it.
-"""
+"""The placeholder for the guardrail's id in a scripted reply without such an id. The id in the request's
+guardrailConfig replaces the placeholder."""
 
 VERSION: Final = "DRAFT"
 
 
 INPUT_CHARACTERS: Final = 40
-"""The number of input characters in every assessment of an input, taken from a recorded answer. The real number is
-unknown, because a test creates the reply before the request arrives.
-"""
+"""The number of characters of input that every assessment of an input reports; it comes from a recorded answer. The
+real number is unknown, because a test creates the reply before the request arrives."""
 
 _UNIT: Final = 1000
 """Characters per text unit, the unit in which AWS bills guardrails. Source: AWS's price list."""
@@ -122,14 +120,16 @@ _LATENCIES: Final[Mapping[str, int]] = {"input": 195, "output": 250}
 """The `guardrailProcessingLatency` of each side in milliseconds, as recorded."""
 
 _LEFT_OUT: Final = {(row.shape, row.member) for row in bedrock.BEYOND_MODEL if isinstance(row, MayBeAbsent)}
-"""(shape, member) of the lists that AWS's model requires but AWS omits if they are empty. Source: recordings."""
+"""The lists, as (shape, member), that AWS omits if they are empty although AWS's API model requires them. Source:
+recordings."""
 
 _ARN: Final = "arn:aws:bedrock:us-east-1:123456789012:guardrail/"
 
 
 def actions(policy: Policy) -> tuple[str, ...]:
-    """Return the actions that the policy can take, from AWS's model; empty if it only reports. Raises NotInModel for an
-    unknown policy.
+    """Return the possible actions of a policy in AWS's API model; the result is empty if the policy only reports.
+
+    Raises NotInModel for a policy that the API model lacks.
 
     >>> actions(POLICIES["pii"])
     ('ANONYMIZED', 'BLOCKED', 'NONE')
@@ -139,13 +139,16 @@ def actions(policy: Policy) -> tuple[str, ...]:
 
 
 def able(action: str) -> list[str]:
-    """Return the names of the installed model's policies that can take `action`."""
+    """Return the names of the policies that can take `action`, without those that the installed botocore lacks."""
     known = {name: each for name, each in POLICIES.items() if bedrock.has_member("GuardrailAssessment", each.member)}
     return [name for name, policy in known.items() if action in actions(policy)]
 
 
 def found(policy: Policy, *findings: Mapping[str, Any]) -> dict[str, Any]:
-    """Build an assessment of these findings (default: the policy's example) with the lists that AWS always sends.
+    """Build an AWS GuardrailAssessment with `findings` of one policy; without findings, it contains the policy's
+    example.
+
+    Empty lists are added if AWS always sends them.
 
     >>> found(POLICIES["word"])
     {'wordPolicy': {'customWords': [{'match': 'crypto'}]}}
@@ -167,10 +170,11 @@ def policies_in(assessment: Mapping[str, Any]) -> list[Policy]:
 
 
 def complete(assessment: Mapping[str, Any], action: str, *, detected: bool = True) -> dict[str, Any]:
-    """Return a copy of the assessment in which each finding of a policy that can act has an action and `detected`.
+    """Return a copy of the assessment in which each finding has an action and the member `detected`.
 
-    A finding without an action gets `action`, or NONE if its policy cannot take `action`. Strands ignores a finding
-    without `detected`, although the member is optional in AWS's model; `detected=False` does not add the member.
+    Findings of a policy that only reports are not changed. A finding without an action gets `action`, or NONE if its
+    policy cannot take `action`. With `detected=False`, the member `detected` is not added. It is optional in AWS's API
+    model, but Strands ignores a finding without it.
     """
     whole = copy.deepcopy(dict(assessment))
     for finding, can in _findings(whole):
@@ -198,7 +202,7 @@ def reason(assessment: Mapping[str, Any]) -> str:
 
 
 def _findings(assessment: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], tuple[str, ...]]]:
-    """Yield every finding whose policy can act, with the actions of that policy."""
+    """Yield each finding of a policy that can take actions, together with the possible actions of this policy."""
     for policy in POLICIES.values():
         for finding in assessment.get(policy.member, {}).get(policy.findings, ()):
             can = actions(policy)
@@ -207,9 +211,9 @@ def _findings(assessment: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], t
 
 
 def units(side: str, characters: int, *assessments: Mapping[str, Any]) -> dict[str, int]:
-    """Return the GuardrailUsage of one side (input or output).
+    """Return the GuardrailUsage, in text units, of one side (input or output) with `characters` characters of text.
 
-    The usage of each policy with a finding in any of the assessments is the length of the side's whole text.
+    A policy with a finding in one of the assessments has checked the whole text; every other policy has the usage 0.
     """
     used = max(1, -(-characters // _UNIT))
     policies = [policy for each in assessments for policy in policies_in(each) if side in policy.sides]
@@ -220,7 +224,10 @@ def units(side: str, characters: int, *assessments: Mapping[str, Any]) -> dict[s
 def measured(
     assessment: Mapping[str, Any], side: str, characters: int, usage: Mapping[str, int], details: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the assessment with metrics and guardrail details added; values that it already has are kept."""
+    """Return a copy of the assessment to which the metrics of one side and the `details` of the guardrail are added.
+
+    Metrics and details that the assessment already contains are kept.
+    """
     metrics = {
         "guardrailProcessingLatency": _LATENCIES[side],
         "usage": dict(usage),
@@ -245,7 +252,11 @@ def guardrail_details(identifier: str, version: str) -> dict[str, str]:
 
 
 def named(trace: Mapping[str, Any], config: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Return a ConverseTrace in which the id of the request's guardrail replaces the placeholder id."""
+    """Return a ConverseTrace in which the guardrail id in `config` replaces the placeholder id.
+
+    `config` is the request's guardrailConfig. Without a placeholder, or without an id in `config`, the trace is
+    returned unchanged.
+    """
     guardrail: Mapping[str, Any] = trace.get("guardrail") or {}
     asked: Mapping[str, Any] = guardrail.get("inputAssessment") or {}
     answered: Mapping[str, Any] = guardrail.get("outputAssessments") or {}
@@ -264,7 +275,10 @@ def named(trace: Mapping[str, Any], config: Mapping[str, Any] | None) -> Mapping
 
 
 def detailed(assessment: Mapping[str, Any], details: Mapping[str, str]) -> Mapping[str, Any]:
-    """Return the assessment with these guardrail details if it contains the placeholder id, otherwise unchanged."""
+    """Return the assessment with its guardrail details replaced by `details`.
+
+    If its guardrail details do not have the placeholder id, the assessment is returned unchanged.
+    """
     applied: Mapping[str, Any] = assessment.get("appliedGuardrailDetails", {})
     if applied.get("guardrailId") != UNNAMED_GUARDRAIL:
         return assessment
@@ -272,10 +286,10 @@ def detailed(assessment: Mapping[str, Any], details: Mapping[str, str]) -> Mappi
 
 
 def in_json(trace: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a ConverseTrace as Converse (not ConverseStream) sends it: with an empty `modelOutput` if it has none.
+    """Return a ConverseTrace as Converse (not ConverseStream) sends it.
 
-    Recorded JSON answers have either both members `actionReason` and `modelOutput`, or (the older answers) neither.
-    Streams omit `modelOutput`.
+    A guardrail trace with `actionReason` but without `modelOutput` gets an empty `modelOutput`. Recorded answers of
+    Converse have both members; older ones have neither. Streams have no `modelOutput`.
     """
     guardrail: Mapping[str, Any] = trace.get("guardrail") or {}
     if "actionReason" not in guardrail or "modelOutput" in guardrail:
@@ -284,7 +298,8 @@ def in_json(trace: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 _MASK: Final = re.compile(r"\{([^{}]+)\}")
-"""Matches a mask in a text: the type of the personal data, or the name of the regular expression, in braces."""
+"""Matches a mask in a text: in braces, the type of the personal data or the name of the guardrail's regular expression.
+"""
 
 _EXAMPLES: Final[Mapping[str, str]] = {
     "ADDRESS": "Zürich",
@@ -293,11 +308,11 @@ _EXAMPLES: Final[Mapping[str, str]] = {
     "PHONE": "+41 44 668 18 00",
     "URL": "https://example.com",
 }
-"""Maps each type of personal data to an invented example."""
+"""Maps some types of personal data to an invented example."""
 
 
 def unmasked(text: str) -> str:
-    """Return the text with invented original texts in place of the masks.
+    """Return the text with an invented original text in place of each mask. A mask is a name in braces.
 
     >>> unmasked("I am {NAME}, booking {Booking}.")
     'I am Ada Lovelace, booking Booking.'

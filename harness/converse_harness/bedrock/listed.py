@@ -1,6 +1,6 @@
-"""The table of the whole model ids that AWS listed, with the names of models and providers.
+"""The table of the complete model ids that AWS listed, with the names of models and providers.
 
-The table in `models.py` contains globs that match ids; this table contains the whole ids. Source: the answers of
+The table in `models.py` contains globs that match ids; this table contains complete ids. Source: the answers of
 ListFoundationModels and ListInferenceProfiles in us-east-1 on 2026-09-27, copied from public source code. The table
 contains only models that generate text and support Converse. Other regions offer other models.
 """
@@ -19,7 +19,7 @@ InferenceType = Literal["ON_DEMAND", "INFERENCE_PROFILE"]
 
 
 class ListedModel(NamedTuple):
-    """A model in AWS's list: its whole id, its name, and the kinds of id that requests may use (`inference`)."""
+    """A model in AWS's list: its complete id, its name, and the kinds of id that requests may use (`inference`)."""
 
     id: str
     name: str
@@ -48,7 +48,7 @@ PROVIDERS: Final = {
     "xai": "xAI",
     "zai": "Z.AI",
 }
-"""Maps the first part of a model id to the provider's name. Source: the answers that are listed above."""
+"""Maps the first part of a model id to the provider's name. Source: the same answers of AWS as for the model ids."""
 
 
 def provider_of(model_id: str) -> str:
@@ -64,7 +64,7 @@ def provider_of(model_id: str) -> str:
 
 
 def listed_models() -> Iterator[ListedModel]:
-    """Yield the listed models, except those whose row in the table MODELS contains a day of retirement."""
+    """Yield the listed models whose row in the table MODELS supports Converse and has no day of retirement."""
     for each in _LISTED:
         row = standing(each.id).model
         if row is not None and row.converses and not row.retired:
@@ -72,7 +72,7 @@ def listed_models() -> Iterator[ListedModel]:
 
 
 def listed_model(model_id: str) -> ListedModel | None:
-    """Return the row of a whole model id without a region prefix; None if the table has no such row.
+    """Return the listed model with this complete id, without a region prefix; None if it is not listed or is retired.
 
     >>> listed_model("amazon.nova-2-lite-v1:0").inference
     ('INFERENCE_PROFILE',)

@@ -1,8 +1,8 @@
-"""The table of Bedrock's models. The request rules, the chunking, the usage and the prompt cache read it.
+"""The table of Bedrock's models. The request rules, the chunking, the usage and the prompt cache read this table.
 
 `standing` finds the row of a model id. If an id is not in the table but belongs to a known line of models, such as
-Claude Opus, `standing` returns the row of the newest older model of this line, and messages about the id mention this.
-To all other unknown ids, only the rules for all models apply.
+Claude Opus, `standing` returns the row of the closest earlier model of this line. Messages about the id then mention
+this. To all other unknown ids, only the rules for all models apply.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ class Caching:
     """How a model caches prompts.
 
     `minimum` is the smallest number of tokens that a cached prefix can have. For each cachePoint, the service also
-    looks for shorter prefixes in the cache: they end at the last `look_back` blocks before the cachePoint.
+    looks for shorter prefixes in the cache, which end at one of the last `look_back` blocks before the cachePoint.
 
     `forgets` is the part of the cache that becomes invalid if the toolChoice or the thinking settings change, or if the
     first image is added. `drops_thoughts`: the service does not send the reasoning of earlier turns to the model.
-    `implicit`: the model also caches without a cachePoint; the usage does not report this.
+    `implicit`: the model also caches without a cachePoint, and the usage in its answers does not report this.
     """
 
     minimum: int
@@ -48,8 +48,8 @@ class Model:
     related models, after the maker's name; `version` orders the models of one line. `since` is the day of the model's
     release on Bedrock, from AWS's page or from the model id; empty if unknown. `most_tokens` is the largest accepted
     `maxTokens`, 0 if unknown. `merges`: the model treats consecutive messages of one role as one message. `converses`:
-    the model supports Converse. `retired` is the day of the model's end of life. `cut` is the name of the chunking
-    family; if it is empty, the usual family of the maker applies.
+    the model supports Converse. `retired` is the day of the model's end of life. `cut` is the name of the family that
+    describes how the model's answers are cut into deltas; if it is empty, the usual family of the maker applies.
     """
 
     ids: str
@@ -201,11 +201,11 @@ MODELS: Final = (
 Sources:
 
 * In general: AWS's model cards, model lifecycle page and prompt caching page, as of autumn 2026.
-* Caches: an earlier version of the prompt caching page for Claude 3.5 Haiku, Opus 4 and 4.1 and Nova; the model card
-  for Nova 2 Lite. Some versions of the page list a minimum of 4,096 tokens for Sonnet 4.5; this is wrong, because
+* `caching`: an earlier version of the prompt caching page (Claude 3.5 Haiku, Opus 4, Opus 4.1 and Nova), and the model
+  card (Nova 2 Lite). Some versions of the page list a minimum of 4,096 tokens for Sonnet 4.5; this is wrong, because
   cache writes of 1,322 tokens are recorded. docs/cache.md describes the other facts about caches.
-* `tools_tokens`: Anthropic's page, for Claude 4 with toolChoice auto. Recorded requests with tools
-  counted more tokens than their texts: 280 to 520 more for Claude, 350 to 560 for Nova, 860 for Nova 2 Lite.
+* `tools_tokens`: Anthropic's page, for Claude 4 with toolChoice auto. For recorded requests with tools, the service
+  counted more tokens than their texts have: 280 to 520 more for Claude, 350 to 560 for Nova, 860 for Nova 2 Lite.
 * `most_tokens`: for Opus 4 a user's report (RooCodeInc/Roo-Code#3916, 2025-05-24); for Nova Pro, Haiku 4.5 and gpt-oss
   20B a trial in public source code (2026); for other Claude models the limit of Anthropic's own API
   (Effect-TS/effect#7129, 2026-08-07).
@@ -223,14 +223,15 @@ _CUT_AS: Final[Mapping[str, str]] = {
     "mistral": "mistral",
     "openai": "gpt-oss",
 }
-"""The name of the chunking family for each maker's models. For the models of other makers it is "neutral"."""
+"""Maps each maker to the name of the model family that describes how its models cut answers into deltas. For the models
+of other makers, this family is "neutral"."""
 
 _REGIONS: Final = frozenset({"apac", "au", "ca", "eu", "global", "jp", "sa", "us", "us-gov"})
 """The id prefixes of cross-region inference profiles."""
 
 
 def bare(model_id: str) -> str:
-    """Return a model id without the rest of its ARN and without the region prefix of an inference profile.
+    """Remove, from a model id, the rest of its ARN and the region prefix of an inference profile.
 
     >>> bare("arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.amazon.nova-lite-v1:0")
     'amazon.nova-lite-v1:0'
@@ -241,9 +242,10 @@ def bare(model_id: str) -> str:
 
 
 class Standing(NamedTuple):
-    """The result of `standing`: `model` is the row of a model id, `id` is the id that the rules use.
+    """What the table MODELS contains about a model id.
 
-    `inferred` is True if the row belongs to an older model. `model` is None if no row applies.
+    `model` is the row that applies, or None. `id` is the model id that selects the request rules. If `inferred` is
+    true, the row and this id belong to an older model of the same line.
     """
 
     id: str
@@ -253,7 +255,7 @@ class Standing(NamedTuple):
 
 @lru_cache(512)
 def standing(model_id: str) -> Standing:
-    """Find the row of a model id, inference profile id or ARN.
+    """Find the row of the table MODELS for a model id, an inference profile id or an ARN.
 
     >>> standing("us.anthropic.claude-opus-4-8").model.name
     'Claude Opus 4.8'
@@ -272,7 +274,8 @@ def standing(model_id: str) -> Standing:
 
 
 _VERSION: Final = re.compile(r"(?:-?[a-z]+)*-?v?([0-9]{1,2})(?:[-.]([0-9]{1,2})(?![0-9a-z]))?(?![0-9a-z])")
-"""Matches the version number in a model id after the prefix `line`. Sizes, such as 70b, and dates do not match."""
+"""Matches the version number in a model id, with the text between the prefix `Model.line` and this number. Sizes, such
+as 70b, and dates do not count as versions."""
 
 
 _OPEN: Final = frozenset({"claude"})
@@ -282,7 +285,7 @@ _OPEN: Final = frozenset({"claude"})
 
 
 def _last_before(name: str) -> Model | None:
-    """Return the row with the highest version of the id's line that is not higher than the version in the id.
+    """Return the row of the newest model that has the line of the model id `name` and at most its version.
 
     Return None if there is no such row, or if the id has no known line or no version.
     """
@@ -299,7 +302,9 @@ def _last_before(name: str) -> Model | None:
 
 
 def stands_for(model_ids: Mapping[str, str], model_id: str) -> str:
-    """Return the value of the first glob in `model_ids` that matches the id, otherwise the id itself.
+    """Return the value of the first key of `model_ids` that, as a glob, matches `model_id`.
+
+    If no key matches, return `model_id`.
 
     >>> stands_for({"arn:*": "anthropic.claude-sonnet-5"}, "arn:aws:bedrock:us-east-1:1:imported-model/x")
     'anthropic.claude-sonnet-5'
@@ -309,7 +314,7 @@ def stands_for(model_ids: Mapping[str, str], model_id: str) -> str:
 
 @lru_cache(512)
 def cut_as(model_id: str) -> str:
-    """Return the name of the family whose chunking a model's answers use.
+    """Return the name of the family that describes how a model's answers are cut into deltas.
 
     >>> cut_as("amazon.titan-text-lite-v1"), cut_as("my-model")
     ('titan', 'neutral')

@@ -1,7 +1,6 @@
-"""AWS's service model of Bedrock Runtime, loaded from the installed botocore at first use.
+"""AWS's API model of Bedrock Runtime (the service description in botocore), loaded at first use.
 
-All shapes, operations, errors and statuses come from the installed botocore. For a name that botocore lacks, the
-functions raise NotInModel; its message contains botocore's version.
+If the installed botocore lacks a requested name, the functions raise NotInModel, which states botocore's version.
 """
 
 from __future__ import annotations
@@ -19,13 +18,14 @@ from converse_harness.errors import ReplyError
 
 SERVICE: Final = "bedrock-runtime"
 CONTROL_PLANE: Final = "bedrock"
-"""The service with the operations for inference profiles and models. This package reads only the operations' names."""
+"""The service with the operations for inference profiles and models. This package reads only the names of these
+operations."""
 
 
 class NotInModel(ReplyError, LookupError):
-    """Raised if the installed botocore's model lacks a shape, member or operation.
+    """Raised if the installed botocore lacks a service, shape, member or operation.
 
-    The message contains botocore's version and the most similar name.
+    The message contains botocore's version, and the most similar name or the advice to upgrade.
     """
 
 
@@ -63,7 +63,7 @@ class Operation(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ErrorShape:
-    """An error in AWS's model: the name of its shape, its HTTP status, the side at fault, the members of its body."""
+    """An error in AWS's API model: its name, its HTTP status, the side at fault, and the members of its body."""
 
     name: str
     status: int
@@ -79,7 +79,7 @@ def botocore_version() -> str:
 
 @cache
 def service(name: str = SERVICE) -> Any:
-    """Return the ServiceModel that botocore ships for a service; models in the user's home are not read.
+    """Return botocore's ServiceModel of a service; service models in the user's home directory are not read.
 
     Raises NotInModel if botocore has no such service.
     """
@@ -91,18 +91,18 @@ def service(name: str = SERVICE) -> Any:
 
 
 def has_shape(name: str) -> bool:
-    """Whether the installed botocore's model has this shape."""
+    """Whether AWS's API model in the installed botocore has this shape."""
     return name in service().shape_names
 
 
 def has_member(shape_name: str, member_name: str) -> bool:
-    """Whether the installed botocore's model has this structure with this member."""
+    """Whether AWS's API model in the installed botocore has this structure with this member."""
     return has_shape(shape_name) and member_name in _members(shape_name)
 
 
 @cache
 def shape(name: str) -> Shape:
-    """Return the model's shape with this name. Raises NotInModel if there is none.
+    """Return the shape with this name from AWS's API model. Raises NotInModel if there is none.
 
     >>> shape("StopReason").type_name
     'string'
@@ -114,7 +114,10 @@ def shape(name: str) -> Shape:
 
 
 def body_shape(name: str) -> Shape:
-    """Return a shape by its name, or the shape of the body for an ExtraError. Raises NotInModel for an unknown name."""
+    """Return a shape by its name; for the name of an ExtraError, return the shape of the error's body.
+
+    Raises NotInModel for an unknown name.
+    """
     return shape(_EXTRA_ERROR_BODIES.get(name, name))
 
 
@@ -132,7 +135,7 @@ def member(shape_name: str, member_name: str) -> Shape:
 
 @cache
 def operation(name: str) -> Operation:
-    """Return the model's operation with this name. Raises NotInModel if there is none.
+    """Return the operation with this name from AWS's API model. Raises NotInModel if there is none.
 
     >>> operation("Converse").http["requestUri"]
     '/model/{modelId}/converse'
@@ -145,7 +148,7 @@ def operation(name: str) -> Operation:
 
 @cache
 def operations() -> tuple[str, ...]:
-    """Return the names of all operations in the model."""
+    """Return the names of all operations of Bedrock Runtime."""
     return tuple(service().operation_names)
 
 
@@ -185,7 +188,7 @@ def method_of(operation_name: str) -> str:
 def _services() -> Iterator[str]:
     """Yield the names of the Bedrock services.
 
-    Only the names after the first two need a search of botocore's data, which takes some milliseconds.
+    The first two names are known. For the other names, botocore's data is searched, which takes some milliseconds.
     """
     yield from (SERVICE, CONTROL_PLANE)
     yield from (name for name in _loader().list_available_services("service-2") if name.startswith(f"{CONTROL_PLANE}-"))
@@ -193,7 +196,7 @@ def _services() -> Iterator[str]:
 
 @cache
 def enum(shape_name: str) -> tuple[str, ...]:
-    """Return the values of an enum; empty for another string shape. Raises NotInModel for an unknown shape.
+    """Return the values of an enum; the result is empty for any other shape. Raises NotInModel for an unknown shape.
 
     >>> enum("ConversationRole")[:2]
     ('user', 'assistant')
@@ -203,7 +206,7 @@ def enum(shape_name: str) -> tuple[str, ...]:
 
 @cache
 def errors(operation_name: str) -> Mapping[str, ErrorShape]:
-    """Return the errors of an operation in the model, by name. Raises NotInModel for an unknown operation.
+    """Return the errors of an operation in AWS's API model, by name. Raises NotInModel for an unknown operation.
 
     >>> errors("Converse")["ModelTimeoutException"].status
     408
@@ -213,7 +216,7 @@ def errors(operation_name: str) -> Mapping[str, ErrorShape]:
 
 @cache
 def all_errors() -> Mapping[str, ErrorShape]:
-    """Return every error of the service by its name: the errors of the model and those of BEYOND_MODEL."""
+    """Return every error of Bedrock Runtime by its name: the errors of AWS's API model and those of BEYOND_MODEL."""
     found = {each.name: _error(each) for each in service().error_shapes}
     for row in BEYOND_MODEL:
         if isinstance(row, ExtraError):
@@ -223,7 +226,7 @@ def all_errors() -> Mapping[str, ErrorShape]:
 
 @cache
 def stream_events() -> tuple[str, ...]:
-    """Return the events that ConverseStream can send, without exceptions, in the model's order.
+    """Return the events that ConverseStream can send, without exceptions, in the order of AWS's API model.
 
     >>> stream_events()[0]
     'messageStart'
@@ -233,7 +236,7 @@ def stream_events() -> tuple[str, ...]:
 
 @cache
 def stream_exceptions() -> Mapping[str, ErrorShape]:
-    """Return the exceptions that ConverseStream can send as a frame, by `:exception-type`.
+    """Return the exceptions that ConverseStream can send as a frame, by the value of the header `:exception-type`.
 
     >>> stream_exceptions()["throttlingException"].name
     'ThrottlingException'
@@ -253,7 +256,7 @@ def stream_shape(member_name: str) -> str:
 
 
 def is_document(shape: Shape) -> bool:
-    """Whether a shape is free-form JSON. In botocore such a shape is a structure without members."""
+    """Whether a shape is free-form JSON, which botocore represents as a structure without members."""
     return shape.type_name == "structure" and bool(shape.metadata.get("document"))
 
 
@@ -282,7 +285,7 @@ def _botocore(module: str) -> Any:
 
 
 def _loader() -> Any:
-    """Return a loader of the models that botocore ships; models in the user's home are not read."""
+    """Return a loader of the service models that botocore ships; those in the user's home directory are not read."""
     loaders = _botocore(".loaders")
     return loaders.Loader([loaders.Loader.BUILTIN_DATA_PATH], include_default_search_paths=False)
 

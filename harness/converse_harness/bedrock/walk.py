@@ -1,4 +1,4 @@
-"""A base class that visits AWS's shapes and makes one function per shape, for example a check or an encoder."""
+"""A base class that visits the shapes of AWS's API model and makes a function (such as a check) for each shape."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ShapeWalk(dict[str, _Function], ABC):
         """
 
     def more_members(self, shape: Shape) -> Mapping[str, _Function]:
-        """Return the functions of members that the model lacks or defines differently; by default none."""
+        """Return, by name, functions of members that AWS's API model lacks or defines differently; by default none."""
         return {}
 
     def _function(self, shape: Shape, fresh: dict[str, _Function]) -> _Function:
@@ -46,7 +46,8 @@ class ShapeWalk(dict[str, _Function], ABC):
             return self.plain(shape)
         known = self.get(shape.name) or fresh.get(shape.name)
         if known is None:
-            # `known` is stored before the functions of the members exist, because a shape may contain itself.
+            # `known` is stored in `fresh` before the functions of the members exist, because a shape may contain
+            # itself.
             inner: dict[str, _Function] = {}
             known = fresh[shape.name] = self.holder(shape, inner)
             inner |= {name: self._function(each, fresh) for name, each in held.items()}

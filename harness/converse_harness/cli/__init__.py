@@ -1,4 +1,4 @@
-"""The command `converse-harness`; each subcommand is a module with `DESCRIPTION`, `ARGUMENTS` and `run`."""
+"""The command `converse-harness`. Each subcommand is a module that defines `DESCRIPTION`, `ARGUMENTS` and `run`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _ENDING: Final = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") i
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command that `arguments` name (None: those of the process), and return the exit code.
+    """Run the command that `arguments` name, and return the exit code; None stands for the arguments of the process.
 
     The codes are 0 for success, 1 for failure, 2 for wrong usage, 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP.
     """
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(title="commands", dest="command", required=True, metavar="COMMAND")
     for name, meaning in _COMMANDS.items():
         command = commands.add_parser(name, help=meaning)
-        if name in arguments:  # import only the module of the command that runs
+        if name in arguments:  # modules of other commands are not imported, to start faster
             module = _module(name)
             command.description = module.DESCRIPTION
             for flags, options in module.ARGUMENTS.items():
@@ -79,7 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except _Terminated as terminated:
         return 128 + int(terminated.args[0])
     except BrokenPipeError:  # the program that reads our output, such as `head`, closed the pipe
-        # At exit Python flushes stdout. On the closed pipe this would fail, and the exit code would become 120.
+        # At exit, Python flushes stdout. With the closed pipe this would fail, and the exit code would become 120.
+        # Therefore stdout now leads to the null device.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (CommandFailed, ConverseHarnessError, OSError) as error:

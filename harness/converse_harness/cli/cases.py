@@ -21,7 +21,7 @@ ARGUMENTS: Final[Arguments] = {
 
 
 def run(given: argparse.Namespace) -> int:
-    """Print the cases whose names match or contain the pattern; return the exit code 0.
+    """Print the cases whose names contain or match the given glob; return the exit code 0.
 
     Raises CommandFailed, with the exit code 2, if there is no such case.
     """

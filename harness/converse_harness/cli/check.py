@@ -1,4 +1,4 @@
-"""`converse-harness check`: check that recordings can be read, are legal, contain no secrets and are not stale."""
+"""`converse-harness check`: look in recordings for damage, secrets, and data that AWS would not send or accept."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Checked(NamedTuple):
 
 
 def run(given: argparse.Namespace) -> int:
-    """Check all named files and folders; return the exit code: 0 without findings except faults, otherwise 1."""
+    """Check all named files and folders. Return the exit code: 0 if nothing but named faults was found, otherwise 1."""
     files = [*recordings_in(given.paths)]
     checked = [check_file(file) for file in files]
     findings = [finding for each in checked for finding in each.findings]
@@ -99,7 +99,7 @@ def _print(findings: Sequence[CheckFinding], checked: Sequence[Checked]) -> None
 
 
 def check_file(path: Path) -> Checked:
-    """Return the findings about one recording."""
+    """Check one recording, and return the findings and the number of exchanges."""
     try:
         rows = Rows(text_of_file(path), path)
         lines = [*map(rows.as_written, rows.numbers)]
@@ -128,7 +128,7 @@ def check_file(path: Path) -> Checked:
 
 
 def _left_over(folder: Path) -> Iterator[CheckFinding]:
-    """Yield a finding for each media folder without a recording, in `folder` and its subfolders."""
+    """Yield a finding for each folder with media of a recording that does not exist, in `folder` and its subfolders."""
     for path in sorted(folder.rglob(f"*{media.FOLDER_SUFFIX}")):
         recording = path.with_suffix(".jsonl")
         if path.is_dir() and not recording.exists():
@@ -143,7 +143,10 @@ def _unused(path: Path, lines: Sequence[Line]) -> Iterator[str]:
 
 
 def _oddities(rows: Rows, lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
-    """Yield line numbers with texts for two mistakes that `read` accepts: duplicate keys, and times that decrease."""
+    """Yield a line number and a text for each mistake that the function `read` accepts.
+
+    These mistakes are duplicate keys, and times that decrease.
+    """
     twice: list[str] = []
 
     def note(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -160,7 +163,10 @@ def _oddities(rows: Rows, lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
 
 
 def _of_the_model(path: Path, session: RecordedSession) -> Iterator[CheckFinding]:
-    """Yield a finding for each named fault, and for each part that is illegal or that the installed botocore lacks."""
+    """Yield findings about a recording that can be read: the faults that it names, and what contradicts AWS's model.
+
+    "illegal" is what AWS would not send. "stale" is what the model in the installed botocore does not accept.
+    """
     for exchange in session.exchanges:
         broken = [(problem.line, problem.text) for problem in violations(exchange, session.header)]
         unknown = [] if exchange.faults else [(exchange.at + offset, text) for offset, text in illegal(exchange)]
@@ -172,7 +178,10 @@ def _of_the_model(path: Path, session: RecordedSession) -> Iterator[CheckFinding
 
 
 def _ids_without_use(exchange: RecordedExchange) -> Iterator[str]:
-    """Yield a text for each toolResult of an answered request whose toolUseId belongs to no earlier toolUse."""
+    """Yield a text for each toolResult whose toolUseId does not belong to an earlier toolUse of the same request.
+
+    Requests that the service refused are not checked.
+    """
     if exchange.faults or exchange.operation not in CONVERSATIONS or exchange.head.get("status", 500) >= 400:
         return
     known = set[object]()
@@ -188,13 +197,16 @@ def _ids_without_use(exchange: RecordedExchange) -> Iterator[str]:
 
 
 def _stale_request(exchange: RecordedExchange) -> Iterator[str]:
-    """Yield a text for each violation of the installed model in a recorded request that the service accepted."""
+    """Yield a text for each part of a request that the installed botocore's model does not allow.
+
+    Only requests that the service accepted are checked.
+    """
     if "operation" not in exchange.call or exchange.head.get("status", 500) >= 400 or not exchange.request:
         return
     try:
         bedrock.check_operation(exchange.operation)
         if exchange.operation not in bedrock.operations():
-            return  # no operation of bedrock-runtime; such requests are not checked
+            return  # such requests are not checked, because Bedrock Runtime lacks the operation
         shape = bedrock.operation(exchange.operation).input_shape
         if "payload" in shape.serialization:
             return
@@ -205,7 +217,7 @@ def _stale_request(exchange: RecordedExchange) -> Iterator[str]:
     elsewhere = {member for member, each in shape.members.items() if "location" in each.serialization}
     for violation in bedrock.validate(shape.name, request):
         in_path = violation.kind is FindingKind.REQUIRED and not violation.steps and violation.limit in elsewhere
-        # A recording may contain shortened media, which are not valid base64. That is no finding.
+        # A recording may contain shortened media, which are not valid base64. This is not reported.
         is_media = violation.kind is FindingKind.TYPE and "bytes" in violation.steps
         if violation.kind in _STALE and not in_path and not is_media:
             yield violation.message

@@ -36,8 +36,10 @@ ENVIRONMENT: Final[Mapping[str, str]] = {
     "*_PROXY": "clients over the loopback need localhost in NO_PROXY",
     "CI": "hypothesis and the harness's own tests look at it",
 }
-"""Globs for the names of environment variables that matter, with the reasons. The case of letters is ignored, and the
-first glob that matches counts."""
+"""Maps globs of names of environment variables to the reason why such a variable matters.
+
+Upper and lower case are equal. The first glob that matches a name applies.
+"""
 
 LACKING: Final[Mapping[str, tuple[Callable[[], bool], str]]] = {
     "signal.setitimer": (
@@ -53,8 +55,10 @@ LACKING: Final[Mapping[str, tuple[Callable[[], bool], str]]] = {
         "Call.outcome of the loopback server may be complete although the client left before the last bytes",
     ),
 }
-"""Features that some systems lack: a function that returns whether this system has the feature, and the consequence if
-it is missing."""
+"""Maps features that some systems lack to a function and a text.
+
+The function returns whether this system has the feature. The text is the consequence if it is missing.
+"""
 
 _SECONDS: Final = 60.0
 
@@ -83,8 +87,10 @@ look(spent)
 
 
 class Package(NamedTuple):
-    """A package. `version` is None if it is not installed. `needed` are the versions that the harness requires, such as
-    `>=1.40`; it is "" for a package that the harness does not need.
+    """A package that is examined. `version` is its installed version; None if it is not installed.
+
+    `needed` is the condition on its version that the harness requires, such as `>=1.40`; "" for a package that the
+    harness does not need.
     """
 
     name: str
@@ -133,9 +139,9 @@ class PluginCost(NamedTuple):
 class Patched(NamedTuple):
     """The observations of `look` in a process that has loaded all plugins of pytest.
 
-    `places` is the number of botocore's attributes that fakes replace. `changed` maps each of them that another package
-    has replaced to this package. `problem` is the reason why a fake cannot answer; "" if it can. `ms` is the CPU time
-    for loading all plugins, in milliseconds.
+    `places` is the number of botocore's attributes that fakes replace. `changed` maps each of these attributes that
+    another package has replaced to the name of this package. `problem` is the reason why a fake cannot answer; "" if it
+    can. `ms` is the CPU time for loading all plugins, in milliseconds.
     """
 
     places: int
@@ -146,7 +152,7 @@ class Patched(NamedTuple):
 
 def packages() -> list[Package]:
     """Return the packages that the harness needs, and those of _NEIGHBOURS that are installed."""
-    from packaging.requirements import Requirement  # pytest needs this package too
+    from packaging.requirements import Requirement  # always installed, because pytest needs it
 
     needed = [Requirement(line) for line in requires(OWN) or () if "extra ==" not in line]
     found = [Package(each.name, _version(each.name), str(each.specifier)) for each in needed]
@@ -154,7 +160,7 @@ def packages() -> list[Package]:
 
 
 def tried_pythons() -> list[str]:
-    """Return the versions of Python with which this release was tested."""
+    """Return the Python versions with which this release was tested, as text."""
     classifiers = metadata(OWN).get_all("Classifier") or []
     named = (line.removeprefix("Programming Language :: Python :: ") for line in classifiers)
     return [each for each in named if each.startswith("3.")]
@@ -167,7 +173,7 @@ def system() -> tuple[str, bool, list[str]]:
 
 
 def environment() -> dict[str, str]:
-    """Return the environment variables that matter: names with reasons, in alphabetical order, without values."""
+    """Return the environment variables that match ENVIRONMENT: names with reasons, sorted by name, without values."""
     globs = ENVIRONMENT.items()
     found = {name: [why for glob, why in globs if fnmatch(name.upper(), glob)] for name in sorted(os.environ)}
     return {name: reasons[0] for name, reasons in found.items() if reasons}
@@ -179,10 +185,10 @@ def plugins() -> list[EntryPoint]:
 
 
 def costs(entries: list[EntryPoint]) -> list[PluginCost]:
-    """Measure how long each plugin takes to load, each in a process of its own, and return the slowest plugin first.
+    """Measure the CPU time of loading each plugin in a process of its own, and return the slowest plugin first.
 
-    The time for loading pytest itself is not included. The time for compiling is included if Python has not compiled
-    the plugin yet; therefore call `patched` first, which loads all plugins.
+    The time for loading pytest itself is not included. The first time after installation, Python also compiles the
+    plugin; therefore call `patched` first, which loads all plugins.
     """
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         measured = [*pool.map(_cost, entries)]
@@ -196,7 +202,7 @@ def _cost(entry: EntryPoint) -> PluginCost:
 
 
 def patched() -> Patched:
-    """Run `look` in another process, after all plugins of pytest are loaded there, and return the observations."""
+    """Load all plugins of pytest in another process, then run `look` there, and return its observations."""
     printed, error = _python(_LOOK)
     return Patched(0, {}, error, 0.0) if error else Patched(*json.loads(printed))
 
@@ -229,18 +235,18 @@ def look(spent: float) -> None:
         problem = str(error)
     except Exception as error:  # noqa: BLE001  (the command reports every error)
         problem = f"a fake does not answer a botocore client: {type(error).__name__}: {error}"
-    print(f"\n{json.dumps([len(places), changed, problem, spent * 1000])}")  # noqa: T201  (stdout is a pipe to `patched`)
+    print(f"\n{json.dumps([len(places), changed, problem, spent * 1000])}")  # noqa: T201  (`patched` reads it)
 
 
 def changed_by(found: Any, module: str) -> str:
-    """Return the package that replaced an attribute of a module; "" if the value is the module's own or the harness's.
+    """Return the package that has set an attribute of a module to `found`; "" if no other package has done so.
 
     >>> import json
     >>> changed_by(json.loads, "json"), changed_by(json.loads, "botocore.session")
     ('', 'json')
     """
     kind = type(cast("object", found))
-    if kind is FunctionType:  # a wrapper copies `__module__` of the wrapped function, but not its globals
+    if kind is FunctionType:  # its `__module__` may be copied from the wrapped function
         name = str(found.__globals__.get("__name__", ""))
     else:
         name = found.__name__ if kind.__name__ == "module" else kind.__module__
@@ -249,9 +255,9 @@ def changed_by(found: Any, module: str) -> str:
 
 
 def _python(program: str, *arguments: str) -> tuple[str, str]:
-    """Run a program in a new Python process. Return the last line of its output, and of its error if it fails.
+    """Run a program in a new Python process.
 
-    One of the two is always "".
+    Return the last line of stdout and "", or "" and the reason of a failure.
     """
     command = [sys.executable, "-c", program, *arguments]
     try:

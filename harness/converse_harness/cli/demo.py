@@ -46,7 +46,7 @@ pytest finds the fixture `converse` by itself; `pytest --fixtures` and `pytest -
 
 
 def run(_given: argparse.Namespace) -> int:
-    """Run the tool loop and print every event as it arrives; return the exit code 0."""
+    """Run a tool loop against the fake, and print every event as it arrives; return the exit code 0."""
     with fake_converse() as fake:
         fake.script(
             reply.tool_use("get_weather", {"city": "Zürich"}).paced(first=0.2, each=0.03),

@@ -14,7 +14,7 @@ from converse_harness.recordings.mismatch import summary
 from converse_harness.secrets import mask
 
 _TROUBLE: Final = 2
-"""The exit code for a file that cannot be read."""
+"""The exit code if a recording cannot be read."""
 
 DESCRIPTION: Final = (
     "Show what differs between two recordings. Exchanges that ask the same belong together, or else those of the same "

@@ -14,8 +14,10 @@ from converse_harness.cli.terminal import BOLD, Arguments, CommandFailed, say, s
 _HEADING: Final = re.compile(r"(#+) (.+)")
 _FENCE: Final = "```"
 _COMMENT: Final = re.compile(r"<!--.*-->")
-"""Matches a line of a page that is a comment: an instruction for our tests, for example to run an example. Such a line
-is not printed."""
+"""Matches a line of a page that is a comment, for example an instruction for the tests to run an example.
+
+Such a line is not printed.
+"""
 
 
 class Heading(NamedTuple):
@@ -47,8 +49,9 @@ ARGUMENTS: Final[Arguments] = {
 
 
 def run(given: argparse.Namespace) -> int:
-    """Print the requested page or section, or the sections that explain a name; return the exit code 0.
+    """Print the requested page or section; return the exit code 0.
 
+    If there is no page of the given name, print the places that explain this name. Without a name, list the pages.
     Raises CommandFailed, with the exit code 2, if the page or the section does not exist.
     """
     if given.page is None:
@@ -92,10 +95,10 @@ def read_page(name: str) -> list[str]:
 
 
 def places_of(name: str) -> list[tuple[str, str]]:
-    """Return where the pages explain a name: headings, and rows of tables with the name in the first cell.
+    """Return the places that explain a name: headings, and rows of tables with the name in the first cell.
 
-    Each place is a section as `page#slug`, with the line of the heading or row. A row must contain the whole name as
-    code; a heading must contain a word that begins with the name.
+    A place is a section as `page#slug`, together with the line of the heading or row. A row must contain the whole name
+    as code; a heading must contain a word that begins with the name.
     """
     word = re.compile(rf"\b{re.escape(name)}", re.IGNORECASE)
     row = re.compile(rf"\| [^|]*`(?:[\w.]*\.)?{re.escape(name)}\b[^|]*\|.*", re.IGNORECASE)
@@ -107,7 +110,10 @@ def places_of(name: str) -> list[tuple[str, str]]:
 
 
 def sections_with(word: str) -> list[tuple[str, str]]:
-    """Return the sections whose own lines contain a word, as pairs of `page#slug` and the first such line."""
+    """Return each section that contains a word, as `page#slug`, with the first line that contains the word.
+
+    The lines of its subsections do not count.
+    """
     wanted = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
     places: dict[str, str] = {}
     for page, lines, found in _searched():
@@ -126,7 +132,10 @@ def _searched() -> Iterator[tuple[str, list[str], list[Heading]]]:
 
 
 def _place(page: str, found: list[Heading], number: int) -> str:
-    """Return the section of a line as `page#slug`; `found` are the headings of the page."""
+    """Return the section that contains the line with the index `number`, as `page#slug`.
+
+    `found` are the headings of the page.
+    """
     return f"{page}#{[each for each in found if each.line <= number][-1].slug}"
 
 

@@ -1,6 +1,4 @@
-"""`converse-harness doctor`: print versions, the plugins that pytest loads with their load times, and whether a fake
-works.
-"""
+"""`converse-harness doctor`: print versions, the load times of pytest's plugins, and whether a fake works."""
 
 from __future__ import annotations
 
@@ -107,7 +105,7 @@ def _print(seen: dict[str, Any]) -> None:
 
 
 def _row(name: str, text: str) -> None:
-    """Print a text with the row's name before its first line; a long text is wrapped."""
+    """Print a text with `name` before its first line; a long text is wrapped."""
     first, rest = f"{name:{_MARGIN}}", " " * _MARGIN
     lines = textwrap.fill(text, _WIDTH, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
     say(lines.replace(_GLUE, " "))

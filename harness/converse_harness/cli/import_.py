@@ -31,9 +31,9 @@ from converse_harness.recordings.import_cassettes import CannotImportAll, Hosts,
 from converse_harness.recordings.redaction import Redaction
 
 _CASSETTES: Final = re.compile(r"\.(?:yaml|yml|json)(?:\.gz)?$", re.IGNORECASE)
-"""Matches the suffix of a cassette's file name, which `.jsonl` replaces in the name of the recording.
+"""Matches the end of a cassette's file name. In the name of the recording, `.jsonl` replaces it.
 
-Files of a folder that have other suffixes are not imported.
+A file in a folder is imported only if its name has such an end.
 """
 
 _PATIENCE: Final = 2.0
@@ -142,9 +142,10 @@ def _is_recording(path: Path) -> bool:
 class _Import:
     """One run of the command: its options and its counters.
 
-    `written` maps each written recording to its cassette. `verdicts` counts the imported exchanges by verdict, `alone`
-    the ignored interactions by host, `others` the files of other tools by tool, `without` the files without calls to
-    Bedrock, and `refused` the failed imports. `no_json` has a text for each body that is not JSON.
+    `written` maps each written recording to its cassette. `verdicts` counts the imported exchanges by ImportVerdict,
+    `alone` the ignored interactions by host, and `others` the files of other tools by tool. `without` is the number of
+    files without calls to Bedrock, `refused` is the number of failed imports. `no_json` contains a text for each body
+    that is not JSON.
     """
 
     hosts: Hosts
@@ -159,13 +160,13 @@ class _Import:
     no_json: list[str] = field(default_factory=list[str])
 
     def one(self, job: _Job) -> tuple[Sequence[str], str]:
-        """Import a cassette. Return the lines to print, and the reason why the import failed; "" if it did not fail."""
+        """Import a cassette. Return the lines to print, and the reason if the import failed, otherwise ""."""
         try:
             return self._imported(job), ""
         except OSError as error:
             problem = f"{error.filename or job.source}: {error.strerror or error}."
         except ConverseHarnessError as error:
-            is_named = isinstance(error, CannotImport | CannotImportAll)  # their messages begin with the path
+            is_named = isinstance(error, CannotImport | CannotImportAll)  # these messages contain the path already
             problem = f"{'' if is_named else f'{job.source}: '}{error}"
             if isinstance(error, SecretFound):
                 problem += f"\n{REDACT_ADVICE}"
@@ -229,9 +230,9 @@ def _details(verdicts: Counter[ImportVerdict]) -> str:
 
 
 def _results(work: _Import, jobs: Sequence[_Job]) -> Iterator[tuple[Sequence[str], str]]:
-    """Import each cassette, and yield the result of `_Import.one`.
+    """Import each cassette, and yield the result of `_Import.one` for it.
 
-    During a slow import, a terminal at stderr shows the number of the current cassette.
+    During a slow import, the number of the current cassette is printed to stderr if that is a terminal.
     """
     started, out = time.monotonic(), sys.stderr
     for number, job in enumerate(jobs, 1):

@@ -11,7 +11,7 @@ from typing import Final
 from converse_harness.cli.terminal import BOLD, Arguments, CommandFailed, say
 
 _FILES: Final[Mapping[str, tuple[str, ...]]] = {"vitest": ("converse.ts", "converse-api.d.ts")}
-"""The files for each kind of tests. They are in a folder beside this module, which has the name of the kind."""
+"""Maps each kind of tests to the names of its files, which are in the folder of that kind beside this module."""
 
 _NEXT: Final[Mapping[str, str]] = {
     "vitest": """\
@@ -31,7 +31,7 @@ In a test, with the path from there:
 
 More: converse-harness docs javascript""",
 }
-"""For each kind of tests: the text that is printed after the files are written."""
+"""Maps each kind of tests to the text that is printed after its files are written."""
 
 DESCRIPTION: Final = (
     "Write the files by which tests in another language use the fake. `vitest` is for TypeScript with vitest or "

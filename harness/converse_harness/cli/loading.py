@@ -25,11 +25,11 @@ _EXAMPLE: Final = 'from converse_harness import reply\n\n    script = [reply.tex
 
 
 class CannotServe(ReplyError):
-    """Raised if a Python file or a case cannot be served; the message contains the place and the reason."""
+    """Raised if a Python file or a case cannot be served. The message names the file or the case, and the reason."""
 
 
 def load_case(case: Case) -> Script:
-    """Return a script that answers calls with the case's replies in order, again and again from the first reply.
+    """Return a script that gives the case's replies in order, and begins again with the first reply after the last.
 
     Raises CannotServe if a server cannot send one of the replies.
     """
@@ -49,7 +49,10 @@ def load_case(case: Case) -> Script:
 
 @contextmanager
 def _naming(place: str) -> Generator[None]:
-    """During a `with` block, raise CannotServe in place of a ReplyError; its message begins with the place."""
+    """Convert a ReplyError in a `with` block to CannotServe.
+
+    The new message is `place`, a colon and the old message.
+    """
     try:
         yield
     except ReplyError as error:
@@ -88,7 +91,7 @@ def load(path: Path, **played: Any) -> Script:
 
 
 def _run(path: Path) -> dict[str, Any]:
-    """Execute a Python file and return its globals. Raises CannotServe."""
+    """Execute a Python file and return its globals. Raises CannotServe if this fails."""
     try:
         source = path.read_bytes()
     except OSError as error:
@@ -96,11 +99,11 @@ def _run(path: Path) -> dict[str, Any]:
     namespace: dict[str, Any] = {"__name__": "__converse_serve__", "__file__": str(path)}
     folder = str(path.resolve().parent)
     if folder not in sys.path:
-        sys.path.insert(0, folder)  # like `python FILE`: the file can import modules in its own folder
+        sys.path.insert(0, folder)  # the file can import modules in its own folder, as with `python FILE`
     try:
         exec(compile(source, str(path), "exec"), namespace)
     except (Exception, SystemExit) as error:
-        # The message names the innermost line of the traceback that is in the user's own file.
+        # The message names the last line in the traceback that belongs to the user's own file.
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         message = str(error)
         if isinstance(error, SyntaxError):
@@ -112,7 +115,10 @@ def _run(path: Path) -> dict[str, Any]:
 
 
 def counted_in(script: Script) -> str:
-    """Return a text such as `1 script (2 replies) and 1 recording (3 exchanges)` that describes a script."""
+    """Return a text that counts the contents of a script.
+
+    For example, the text is `1 script (2 replies) and 1 recording (3 exchanges)`.
+    """
     exchanges = sum(len(queue.slots) for queue in script.recordings)
     replies = len([*script.slots()]) - exchanges
     parts: list[str] = []

@@ -1,4 +1,4 @@
-"""`converse-harness new-test`: write a recording as the source of a test."""
+"""`converse-harness new-test`: write a test in Python with the answers of a recording."""
 
 from __future__ import annotations
 

@@ -47,14 +47,14 @@ ARGUMENTS: Final[Arguments] = {
 
 _SHOWN: Final = 5
 _STDERR: Final = 2
-"""The file descriptor to which pytest prints, so that the standard output has only the list of recordings."""
+"""The file descriptor to which pytest prints. Therefore the standard output contains only what this command prints."""
 
 
 def run(given: argparse.Namespace) -> int:
     """Print the recordings and exchanges that no test uses, and remove them; return the exit code 0.
 
-    Raises CommandFailed if it is unknown which recordings the tests use, and UsageFailed for a folder that does not
-    contain the tests' recordings.
+    Raises CommandFailed if the run of the tests does not show which recordings they use. Raises UsageFailed for a
+    folder that does not contain the tests' recordings.
     """
     if given.folder is not None and not given.folder.is_dir():
         raise UsageFailed(f"prune: the folder {given.folder} does not exist")
@@ -113,7 +113,10 @@ def _use(given: argparse.Namespace) -> Use:
 
 
 def _check(use: Use, *, despite_skips: bool) -> None:
-    """Raise CommandFailed if the tests may use more than the run has shown: if tests failed, or did not run."""
+    """Raise CommandFailed if tests failed, were skipped or did not run, because these may use more recordings.
+
+    With `despite_skips`, skipped tests are no reason.
+    """
     if use.missing:
         raise CommandFailed(f"{use.missing}; nothing is removed, because other tests may use more.")
     if use.failed:
@@ -134,9 +137,10 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _plan(use: Use, within: Path) -> tuple[list[Path], dict[Path, Sequence[int]], dict[Path, str]]:
-    """Return the recordings to remove, the calls to remove from other recordings, and the recordings to keep.
+    """Return the recordings to remove, the exchanges to remove from other recordings, and the recordings to keep.
 
-    A call is given by its line. Each recording to keep, which no test of the run used, is mapped to the reason.
+    An exchange is given by the line at which it begins. No test of the run used the recordings to keep; each is mapped
+    to the reason why it is kept.
     """
 
     def is_within(path: Path) -> bool:

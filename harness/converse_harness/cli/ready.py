@@ -1,4 +1,4 @@
-"""Support for a program that starts a server: a file shows that the server is ready, and both end together."""
+"""Support for a program that starts a server: a file tells it that the server is ready, and the server ends with it."""
 
 from __future__ import annotations
 
@@ -35,27 +35,27 @@ def ready_file(path: Path | None, url: str) -> Generator[None]:
     try:
         yield
     finally:
-        with suppress(OSError):  # somebody has removed the file already
-            if path.read_text(encoding="utf-8") == text:  # otherwise another server wrote the file
+        with suppress(OSError):  # another process has removed the file already
+            if path.read_text(encoding="utf-8") == text:  # otherwise, another server has written the file
                 path.unlink()
 
 
 def forget(path: Path | None) -> None:
-    """Remove the ready file of an earlier server that was killed; otherwise a program could use its old URL."""
+    """Remove the file that an earlier server left because it was killed, so that no program uses the URL in it."""
     if path is not None:
-        with suppress(OSError):  # there is no file, or writing the new file will fail too
+        with suppress(OSError):  # the file does not exist, or cannot be written either
             path.unlink()
 
 
 def when_stdin_closes(react: Callable[[], None]) -> None:
     """Start a thread that calls `react` when the standard input closes.
 
-    The input closes at the latest when the program at its other end has ended.
+    This happens at the latest when the program that writes to this input has ended.
     """
 
     def read() -> None:
-        with suppress(OSError):  # an input that cannot be read is closed as well
-            while os.read(0, 4096):  # not sys.stdin: its lock would be held when the interpreter exits
+        with suppress(OSError):  # an error of the input counts as its end
+            while os.read(0, 4096):  # sys.stdin.read() would hold a lock when the interpreter exits
                 pass
         react()
 

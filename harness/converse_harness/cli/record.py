@@ -62,7 +62,7 @@ def run(given: argparse.Namespace) -> NoReturn:
     try:
         _record(given)
     except BrokenPipeError:
-        raise  # the program that reads our stdout has closed the pipe; `main` handles this error
+        raise  # `main` handles this error: the program that reads our stdout has closed the pipe
     except (ConverseHarnessError, OSError) as error:
         raise CommandFailed(_what(given.file, error)) from error
 
@@ -102,7 +102,7 @@ def _record(given: argparse.Namespace) -> NoReturn:
 
 
 def _check_upstream(own: str, upstream: str) -> None:
-    with suppress(ValueError):  # an invalid URL: record_all() raises an error for it
+    with suppress(ValueError):  # record_all() raises an error for an invalid URL
         here, there = urlsplit(own), urlsplit(upstream)
         names = (here.hostname, "localhost") if here.hostname in ("127.0.0.1", "::1") else (here.hostname,)
         if there.port == here.port and there.hostname in names:

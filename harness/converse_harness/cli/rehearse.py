@@ -68,7 +68,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _rehearse(path: Path, report: RehearsalReport) -> None:
-    """Add the requests of a recording to the report, each different request once."""
+    """Add the requests of a recording to the report. Equal requests to one model are added only once."""
     asked: dict[str, Asked] = {}
     seen: set[str] = set()
     for exchange in session_in(path, _TROUBLE).exchanges:
@@ -86,7 +86,8 @@ def _rehearse(path: Path, report: RehearsalReport) -> None:
             shape = bedrock.operation(exchange.operation).input_shape.name
             body = bedrock.read_json(shape, exchange.request, recorded=True)
             request = RuleRequest(exchange.operation, exchange.model_id, body)
-            # Media may be shortened in a recording. Where Bedrock accepted a value, its acceptance outweighs a rule.
+            # Bedrock accepted this request with its own model. Rules that refuse it even so are ignored: they are
+            # wrong, or the recording contains shortened media.
             accepted = own_rules(request)
             targets = [each for each in enumerate(report.targets) if each[1].replaces(exchange.model_id)]
             refused = [(index, each) for index, target in targets for each in target.refusals(request, but=accepted)]

@@ -38,7 +38,7 @@ _LOOK_EVERY: Final = 0.2
 
 
 def _checked(read: Callable[[str], Any], text: str) -> Any:
-    """Return the result of `read` for the text of an argument. Raises ArgumentTypeError where `read` raises ReplyError.
+    """Return the result of `read` for the text of an argument. Raises ArgumentTypeError if `read` raises ReplyError.
 
     argparse prints the message of an ArgumentTypeError, but not that of a ReplyError.
     """
@@ -80,7 +80,7 @@ def _ignored(path: str) -> str:
 
 
 _PLAYED: Final = ("match", "pace", "ignore")
-"""The options that are only for a recording. A Python file passes such options to `recording(...)`."""
+"""The command's options that apply only to a recording. A Python file passes such options to `recording(...)`."""
 
 DESCRIPTION: Final = (
     "Serve the fake over HTTP/1.1 and HTTP/2 until Ctrl-C, and print a line for every call. The printed address with "
@@ -167,11 +167,10 @@ ARGUMENTS: Final[Arguments] = {
 def run(given: argparse.Namespace) -> int:
     """Serve a file's script, a case, improvised answers, or only the control API, until the process is interrupted.
 
-    With --until-stdin-closes, return the exit code 0 when the standard input closes.
-
-    The options `rules` and `history` apply to every fake, unless a client of the control API chooses other levels.
-    Raises UsageFailed for contradictory arguments, another ConverseHarnessError for an invalid file or case or if the
-    server cannot start, and KeyboardInterrupt.
+    With --until-stdin-closes, return the exit code 0 when the standard input closes. The options `rules` and `history`
+    apply to every fake, unless a client of the control API chooses other levels. Raises UsageFailed for contradictory
+    arguments, and KeyboardInterrupt. Raises another ConverseHarnessError if a file or case is invalid, or if the server
+    cannot start.
     """
     played = _how_played(given)
     forget(given.ready_file)
@@ -219,7 +218,7 @@ def _print_call(fake: ServerFake, call: Call) -> None:
 
 
 def _loaded(given: argparse.Namespace, played: Mapping[str, Any]) -> tuple[Script | None, str]:
-    """Return the script of the command's arguments, and its description; None and "" if they name no script."""
+    """Return the script that the command's arguments name, and its description; None and "" if there is none."""
     if given.case is not None:
         return load_case(given.case), f"the case {given.case.name}"
     script = None if given.file is None else load(given.file, **played)
@@ -232,7 +231,7 @@ def _loaded(given: argparse.Namespace, played: Mapping[str, Any]) -> tuple[Scrip
 
 
 def _reload(given: argparse.Namespace, played: Mapping[str, Any], fake: ServerFake) -> None:
-    """Load the changed file, and answer later calls with its script from the beginning."""
+    """Load the changed file, and use its script for later calls. If this fails, keep the old script."""
     try:
         script, what = _loaded(given, played)
     except ConverseHarnessError as error:

@@ -22,8 +22,10 @@ _EXPORTED: Final = (
     ("AWS_BEDROCK_RUNTIME_ENDPOINT",),
     ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION", "AWS_DEFAULT_REGION"),
 )
-"""The environment variables of the three printed `export` lines. The first line is for the AWS SDKs, the second for
-litellm, the third for both."""
+"""The environment variables in the three printed `export` lines, one row per line.
+
+The first line is for the AWS SDKs, the second for litellm, the third for both.
+"""
 
 _TEXT: Final = 24
 _SUMMARY: Final = 40
@@ -32,7 +34,10 @@ _REFUSAL: Final = 160
 if the fake has no reply."""
 
 Ended = queue.SimpleQueue[Callable[[], None]]
-"""A queue of functions that the main thread calls, for example to print an ended call. Any thread may add functions."""
+"""A queue of functions that the main thread calls, for example to print a call that has ended.
+
+Any thread may add functions.
+"""
 
 
 def _port(text: str) -> int:
@@ -49,7 +54,7 @@ ADDRESS: Final[Arguments] = {
 
 @contextmanager
 def running(server: ConverseServer, command: str, ended: Ended) -> Generator[None]:
-    """Run a server during a `with` block. Then call the functions that are left in the queue `ended`.
+    """Run a server during a `with` block. At the end, call the functions that are left in the queue `ended`.
 
     Raises TransportError if the server cannot start.
     """
@@ -69,7 +74,7 @@ def running(server: ConverseServer, command: str, ended: Ended) -> Generator[Non
 
 
 def announce(what: str, server: ConverseServer, environ: Mapping[str, str], doing: str = "Serving") -> None:
-    """Print the address of a server, that of the page with its calls, and the environment variables for clients.
+    """Print the address of a server, the address of its page with the calls, and environment variables for clients.
 
     `what` describes the server's script; "" means that the server has only the control API.
     """
@@ -85,14 +90,18 @@ def announce(what: str, server: ConverseServer, environ: Mapping[str, str], doin
 def print_call(call: Call, id: str = "") -> None:
     """Print one line about a call: its request and its outcome.
 
-    `id` is the id of the fake that answered; "" for the fake that answers all paths of Bedrock.
+    `id` is the id of the fake that answered; "" for the fake whose URL contains no id.
     """
     style = RED if _is_unexpected(call) else DIM if call.operation == "CountTokens" else ""
     say_now(_call_line(id, call), style)
 
 
 def _call_line(id: str, call: Call) -> str:
-    """Return the line about a call: fake, operation, model, question, answer, number of events, duration, remarks."""
+    """Return the line about a call.
+
+    It contains the fake, the operation, the model, the user's text, the answer, the number of events, the duration and
+    remarks.
+    """
     fake = f"{id:<8} " if id else ""
     operation = call.operation or f"{call.request.method} {call.request.target}"
     asked = shorten(call.last_user_text, _TEXT)
@@ -126,7 +135,7 @@ def _is_unexpected(call: Call) -> bool:
 
 
 def _refused(call: Call) -> str:
-    """Return a text about the error that the client received instead of a reply."""
+    """Return a text about the error that the client received because there was no reply."""
     message = member_of(parsed_json(call.answered.taken.data[0]), "message") if call.answered.taken else None
     why = f"UNEXPECTED {call.status}" if call.refusal is None else f"REFUSED {call.status} {call.refusal.rule.name}"
     return why if message is None else f"{why}: {message}"

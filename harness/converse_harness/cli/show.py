@@ -28,7 +28,7 @@ from converse_harness.recordings.timeline import Piece, TimelineRow, answered, a
 from converse_harness.secrets import mask
 
 _PAUSE: Final = 1000
-"""The shortest pause that is shown, in milliseconds."""
+"""The minimum length of a pause that is shown, in milliseconds. A pause separates two pieces of an answer."""
 
 _ASKED_LINES: Final = 3
 _ANSWERED_LINES: Final = 20
@@ -37,7 +37,7 @@ lines."""
 
 _WIDTH: Final = 100
 _NARROWEST: Final = 50
-"""Widths of lines in columns: the usual one if the output is no terminal, and the smallest one that is used."""
+"""Widths of lines in columns: the width if the output is no terminal (_WIDTH), and the minimum (_NARROWEST)."""
 
 _INDENT: Final = 12
 _LABEL: Final = 11
@@ -82,9 +82,10 @@ ARGUMENTS: Final[Arguments] = {
 
 
 class Laid(NamedTuple):
-    """One printed line of a text. `at` and `until` are the times of the line's first and last piece.
+    """One printed line of a text that was received in pieces.
 
-    A time is in milliseconds since the request; it is None for a piece of the request.
+    `at` and `until` are the times of the first and last piece in this line, in milliseconds since the request. Both are
+    None for a text of the request.
     """
 
     text: str
@@ -118,7 +119,10 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _write_page(path: Path, session: RecordedSession, out: Path, number: int | None) -> int:
-    """Write or print a page of HTML with all calls of a recording (`number` is None) or with one; return 0."""
+    """Write or print a page of HTML; return the exit code 0.
+
+    `number` is the number of the only call to show; None shows all calls of the recording.
+    """
     from converse_harness.recordings.viewed import views_of_exchanges
     from converse_harness.recordings.write import write
     from converse_harness.viewer import PageSection, call_html, document, joined, overview_html
@@ -126,7 +130,7 @@ def _write_page(path: Path, session: RecordedSession, out: Path, number: int | N
     views = [*views_of_exchanges(session.exchanges)]
     if number is None:
         parts = [overview_html(views), *(call_html(view, views[:at]) for at, view in enumerate(views))]
-    else:  # without the overview, because its links to other calls would lead nowhere
+    else:  # the overview is left out, because its links would lead nowhere
         parts = [call_html(views[number - 1])]
     section = PageSection(counted(len(views), "call"), joined(parts), "calls")
     page = document(mask(str(path)), [section], lead=mask(_about(session)) or None)
@@ -153,9 +157,9 @@ def _check_call(call: int | None, path: Path, count: int) -> None:
 
 
 def _show_stable(path: Path, call: int | None) -> int:
-    """Print the stable view of a recording; return the exit code 0.
+    """Print a recording without the values that differ in each run, such as ids and times; return the exit code 0.
 
-    A damaged file is printed as it is, because `git diff` ends if this command fails.
+    A damaged file is printed as it is, because `git diff` would end if this command failed.
     """
     from converse_harness.recordings.read import DamagedRecording, session_without_media, text_of_file
 
@@ -204,10 +208,10 @@ def _facts(exchange: RecordedExchange) -> Iterator[str]:
 
 
 def _show_row(row: TimelineRow, width: int, most: int | None, before: int | None = None) -> int | None:
-    """Print at most `most` lines of a row (None: all lines).
+    """Print at most `most` lines of a row (None: all lines), and the long pauses before these lines.
 
-    `before` is the time of the last piece before this row, in milliseconds, or None. A long pause after it is printed
-    too. Return the time of the last piece up to the end of this row.
+    `before` is the time in milliseconds of the last piece of text before this row; None if it has no time. Return the
+    time of the last piece of this row, or `before` if the row has no time.
     """
     lines = list(laid_out(row.pieces, width))
     shown = lines if most is None else lines[:most]
@@ -229,7 +233,7 @@ def _show_row(row: TimelineRow, width: int, most: int | None, before: int | None
 def laid_out(pieces: Sequence[Piece], width: int) -> Iterator[Laid]:
     """Join the pieces of a text and wrap it to lines of at most `width` characters.
 
-    If a long pause separates two pieces, the second piece starts a new line.
+    If a long pause separates two pieces, the second of them starts a new line.
     """
     cuts = [
         number
@@ -238,7 +242,8 @@ def laid_out(pieces: Sequence[Piece], width: int) -> Iterator[Laid]:
     ]
     for start, end in pairwise([0, *cuts, len(pieces)]) if pieces else ():
         part = pieces[start:end]
-        # For each character of the text, the piece that contains it. An empty text counts as part of the last piece.
+        # The list `piece_at` contains one piece for each character of the text: the piece with this character. For an
+        # empty text, it contains the last piece.
         piece_at = [piece for piece in part for _ in piece.text] or [part[-1]]
         for offset, text in _wrapped("".join(piece.text for piece in part), width):
             first, last = (min(each, len(piece_at) - 1) for each in (offset, offset + max(len(text) - 1, 0)))
@@ -246,7 +251,10 @@ def laid_out(pieces: Sequence[Piece], width: int) -> Iterator[Laid]:
 
 
 def _wrapped(text: str, width: int) -> list[tuple[int, str]]:
-    """Wrap a text at spaces, or inside a word that is too long; return each line after its offset in the text."""
+    """Wrap a text at spaces, or inside a word that is too long.
+
+    Return pairs of a line's offset in the text and the line.
+    """
     found = re.finditer(rf"(?m)(.{{1,{width}}})(?: |$)|(.{{{width}}})|^$", text)
     lines = [(line.start(), line[1] or line[2] or "") for line in found]
     while len(lines) > 1 and not lines[-1][1]:

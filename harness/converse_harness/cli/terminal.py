@@ -1,4 +1,4 @@
-"""Functions that the commands share: they print lines, end with an error, read recordings and parse `--redact`."""
+"""Functions that the commands share: print lines, end with an error, read recordings, and parse `--redact`."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class UsageFailed(Exception):
 
 
 def say(text: str = "", style: str = "", out: TextIO | None = None) -> None:
-    """Print a line to `out` (default: stdout) in an ANSI style, and flush it.
+    """Print a line to `out` (default: stdout) in an ANSI style, and flush `out`.
 
-    Characters that the encoding of `out` lacks are printed as escapes.
+    A character that the encoding of `out` cannot represent is printed as an escape sequence.
     """
     file = out or sys.stdout
     encoding = file.encoding or "utf-8"
@@ -78,7 +78,7 @@ def plain(text: str) -> str:
 
 
 def session_in(path: Path, code: int = 1) -> RecordedSession:
-    """Return a recording, which may contain events that AWS never sends.
+    """Read a recording. Events that AWS never sends are accepted.
 
     Raises CommandFailed, with the exit code `code`, if the file cannot be read.
     """
@@ -107,7 +107,7 @@ PATHS: Final[Arguments] = {
 
 
 def recordings_in(paths: Iterable[Path]) -> list[Path]:
-    """Return the recordings at the paths and in the folders at the paths, each file once.
+    """Return each recording at one of the paths, or in a folder at one of the paths, only once.
 
     Raises UsageFailed for a path without a recording.
     """

@@ -1,4 +1,4 @@
-"""The Endpoint answers each request with one response, without I/O: from the script, or as the rules require."""
+"""The class Endpoint answers each request from a script, or with the error that Bedrock would send. It does no I/O."""
 
 from __future__ import annotations
 
@@ -38,16 +38,17 @@ from converse_harness.stream.events import encode_event
 from converse_harness.stream.http import Chunk, HttpResponse, Request, error_response, json_response, stream_response
 
 _GATEWAY_STATUS: Final = {"SerializationException": 400, "UnknownOperationException": 404}
-"""The HTTP statuses of two errors that AWS's model of Bedrock does not have."""
+"""The HTTP statuses of two errors of Bedrock that are missing in the model of its API that AWS publishes."""
 
 _SOCKETS: Final = ("server", "asgi")
-"""The transports that push chunks to the client."""
+"""The transports that send each chunk without waiting until the client has read it."""
 
 _REPLACED: Final = "again"
-"""The `Slot.place` of each reply that a Replacing returned."""
+"""The name (`Slot.place`) of each reply that comes from `Endpoint.replacing` and not from the script."""
 
 _TIME_TO_LEAVE: Final = 1.0
-"""The seconds that a socket client has to disconnect after the last chunk of a partial recording."""
+"""Seconds that a client has to disconnect after the last chunk of a partial recording, if `transport` is in _SOCKETS.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,10 @@ class Exchange:
     """Always None, which means that the call is not forwarded to a real service."""
 
     def ended(self, outcome: CallOutcome) -> None:
-        """Store the outcome of the answer in the call. If an outcome is already stored, do nothing."""
+        """Store the outcome of the answer in the call, and call `on_ended`.
+
+        If an outcome is already stored, do nothing.
+        """
         if self.call.answered.outcome == "still running":
             self.call.answered.outcome = outcome
             if self.on_ended is not None:
@@ -71,15 +75,15 @@ class Exchange:
 
 
 class Endpoint:
-    """Answers requests from a script, and keeps all Calls or only the last ones.
+    """Answers requests from a script, and keeps the calls: all of them, or only the last ones.
 
-    `seed` changes every id and padding length. `transport` names the transport in use; a reply with a fault that this
-    transport cannot express raises ReplyError. `rules` is the level at which Bedrock's rules for requests are enforced.
-    `history` ("note", "fail" or "off") is the treatment of requests that change earlier answers of the model. `calls`
-    contains the last `keep_calls` calls of every operation; None keeps all. `models` maps globs of model ids to the ids
-    of models. `cache_minimum` replaces every model's own minimum of tokens for a cached prompt. `problems` contains the
-    errors that must fail the test even if the client catches them, `notes` contains the notes about requests. An
-    Endpoint is not thread-safe; a Fake adds the lock.
+    Ids and padding lengths are hashes of `seed` and other values. `transport` names the transport in use; a reply with
+    a fault that this transport cannot express raises ReplyError. `rules` is the level at which Bedrock's rules for
+    requests are enforced. `history` ("note", "fail" or "off") determines the reaction to a request that changes earlier
+    answers of the model. `calls` contains the last `keep_calls` calls of every operation; None keeps all. `models` maps
+    globs of model ids to the ids of models. `cache_minimum` replaces every model's own minimum of tokens for a cached
+    prompt. `problems` contains the errors that must fail the test even if the client catches them, `notes` contains the
+    notes about requests. An Endpoint is not thread-safe; the class Fake locks it.
 
     >>> from converse_harness import Endpoint
     >>> from converse_harness import reply
@@ -118,16 +122,16 @@ class Endpoint:
         self.problems: list[ConverseHarnessError | Exception] = []
         self.notes: list[Note] = []
         self.expected: list[ExpectedRefusal] = []
-        """The blocks of `Fake.refuses` in which the test is now, the outermost first."""
+        """The `with fake.refuses(...)` blocks in which the test is now, the outermost first."""
         self.blocks: list[ExpectedRefusal] = []
-        """All blocks that `Fake.refuses` has returned, entered or not."""
+        """All context managers that `Fake.refuses` has returned, even those that no `with` statement has entered."""
         self.asked: RuleRequest | None = None
         """The latest request that was checked against the rules."""
         self.transport: Transport | None = transport
         self.replacing: Replacing | None = None
-        """The object that replaces replies while a test runs a second time; None if there is no such object.
+        """The object that replaces replies while a test runs a second time; None if no replies are replaced.
 
-        In a first run, it may be an object that only observes.
+        In the first run of the test, it may be an object that changes nothing and only observes the replies.
         """
         self.on_ended: Callable[[Call], None] | None = None
         """A function that gets each Call when its answer has ended. It runs in any thread, so it must not block."""
@@ -136,7 +140,7 @@ class Endpoint:
         self._renderer = Renderer(self.cache)
 
     def exchange(self, request: Request, *, operation: str | None = None) -> Exchange:
-        """Answer one request. The `operation` must be named only if the path of the request does not show it."""
+        """Answer one request. Give `operation` only if the path of the request does not show the operation."""
         call = self.receive(request, operation=operation)
         return self.answer(call, self.choose(call))
 
@@ -162,10 +166,10 @@ class Endpoint:
         return call
 
     def choose(self, call: Call) -> Slot | None:
-        """Choose the reply to a call from the script.
+        """Choose the reply to a call, and store the call's refusal and notes in `call.answered`.
 
-        Return None if the script has no reply for the call. A call that Bedrock would refuse gets a reply only from a
-        recording, unless `rules` is "warn" or "off".
+        Return None if neither the script nor `replacing` has a reply. If Bedrock would refuse the call, the script
+        answers it only from a recording, unless `rules` is "warn" or "off".
         """
         history: Sequence[Note] = ()
         if self.history != "off" and call.operation in SCRIPTED and call.turn > 1:
@@ -191,7 +195,7 @@ class Endpoint:
         return slot
 
     def _changes_of_history(self, call: Call) -> Sequence[Note]:
-        """Return a note for each change to an earlier answer.
+        """Return a note for each change that the messages of a call make to an earlier answer.
 
         With history="fail", add one error about all changes to `problems`, and return no notes.
         """
@@ -208,7 +212,7 @@ class Endpoint:
     def answer(self, call: Call, slot: Slot | None) -> Exchange:
         """Answer a call with the reply in `slot`, or with the reply that the function in `slot` returns.
 
-        If `slot` is None, the answer is a default answer or an error.
+        If `slot` is None, the answer is the fake's own answer to the operation, or an error.
         """
         try:
             response = self._respond(call, slot)
@@ -276,7 +280,8 @@ class Endpoint:
                 f"{slot.summary} returned {result!r}; it must return a Reply, made by reply.text(...) or its like."
             )
         refusal = call.answered.refusal
-        if refusal is not None and isinstance(reply.body, ErrorBody):  # a recorded refusal: its message counts
+        # Bedrock's recorded message takes the place of the message that the rule predicts.
+        if refusal is not None and isinstance(reply.body, ErrorBody):
             message = str(reply.body.members.get("message", ""))
             is_expected(self.expected, call, refusal._replace(message=message))
         if self.replacing is not None and slot.place != _REPLACED and call.operation in SCRIPTED:
@@ -297,7 +302,7 @@ class Endpoint:
         return self._refused(call, str(problem).partition("\n")[0], error)
 
     def _own_answer(self, call: Call) -> HttpResponse | None:
-        """Return the fake's own answer to a call; None if the fake has no answer for this operation."""
+        """Return the answer that the fake computes without a script; None if it cannot answer this call."""
         if call.operation == "CountTokens":
             return json_response(json.dumps({"inputTokens": count_tokens(call)}).encode(), self._request_id(call))
         if call.operation == operations.OPERATION:
@@ -321,8 +326,8 @@ class Endpoint:
         """Yield the chunks of a partial recording, then raise UnexpectedCall if the client reads on.
 
         The recorded client disconnected after these chunks, so the rest of the answer is unknown. Transports fetch one
-        chunk ahead, so an empty chunk is yielded before the error: then only a client that reads on gets the error. A
-        socket client gets some time to disconnect.
+        chunk ahead. Therefore an empty chunk precedes the error, so that only a client that reads on gets the error.
+        For a transport in _SOCKETS, the client first has _TIME_TO_LEAVE seconds to disconnect.
         """
         yield from chunks
         yield Chunk(b"", _TIME_TO_LEAVE if self.transport in _SOCKETS else 0.0)
@@ -331,23 +336,23 @@ class Endpoint:
         raise problem
 
     def check(self, *responders: object) -> None:
-        """Raise ReplyError if the transport cannot send one of the replies."""
+        """Raise ReplyError if the transport cannot send one of the replies in `responders`. Ignore functions."""
         for responder in each_reply(responders):
             if isinstance(responder, Reply):
                 responder.check_sendable(self.transport)
 
 
 def _as_html(call: Call) -> str:
-    from converse_harness.endpoint.viewing import notebook_view  # only notebooks need the viewer
+    from converse_harness.endpoint.viewing import notebook_view  # imported here, because only notebooks need it
 
     return notebook_view(call)
 
 
 def _parse(operation: str | None, body: bytes) -> tuple[Mapping[str, Any], str | None]:
-    """Return the JSON object of a request, and None. For a wrong body, return {} and the text of the error.
+    """Return the JSON object in the body of a request, and None. For an invalid body, return {} and an error text.
 
-    The error is Bedrock's SerializationException. Its text is ours, because no recording contains Bedrock's text. For
-    an operation that a script cannot answer, a body that is not a JSON object is accepted and counts as {}.
+    The error is Bedrock's SerializationException. Its text is invented, because no recording contains this error. For
+    an operation outside SCRIPTED and NAMED, an invalid body counts as {} and is no error.
     """
     scripted = operation in SCRIPTED or operation in NAMED
     try:

@@ -3,9 +3,9 @@
 A prefix of a request is cached if it has enough tokens and a cachePoint follows. A later request reads the prefix if
 the request has the same model id, begins with the same blocks (tools, system, messages, in this order), and has a
 cachePoint shortly after these blocks. Other requests can read a prefix as soon as the client has received the first
-event of the answer. A prefix expires after five minutes or an hour on the fake's own clock, and each read renews it.
-Token counts are estimates: it is uncertain whether AWS would cache a prefix of about the minimum length. docs/cache.md
-lists the known facts and their sources.
+event of the answer to the request that wrote it. A prefix expires after five minutes or an hour on the fake's own
+clock, and each read renews it. Token counts are estimates: it is uncertain whether AWS would cache a prefix of about
+the minimum length. docs/cache.md lists the known facts and their sources.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ LASTS: Final[Mapping[str, float]] = {"5m": 300.0, "1h": 3600.0}
 """The lifetime of a prefix in seconds, by the ttl of its cachePoint."""
 
 _DOUBT: Final = 0.15
-"""The relative error of token estimates.
+"""The assumed relative error of token estimates.
 
-If a token count differs from the minimum by less than this fraction of the minimum, caching is uncertain.
+Caching is uncertain if an estimated number of tokens differs from the model's minimum by at most this fraction of the
+minimum.
 """
 
 
@@ -37,8 +38,8 @@ class CachedPrefix:
     """One cached prefix.
 
     `use` is the PromptUse that wrote the prefix, `lasts` is its lifetime in seconds. The prefix expires at `until` on
-    the fake's clock. `born` numbers the prefixes in the order of writing. `last` is the number of the last call that
-    read or wrote the prefix.
+    the fake's clock. `born` is the prefix's number in the order of writing, counted from 1. `last` is the number of the
+    last call that read or wrote the prefix.
     """
 
     use: PromptUse
@@ -52,12 +53,12 @@ class CachedPrefix:
 class PromptUse:
     """One call's use of the cache. `read`, `written` and `rest` are numbers of input tokens: read, written, not cached.
 
-    `source` is the prefix that the call reads. `details` are the written tokens by ttl. `at` is the time of the call on
-    the fake's clock; `born` is the number of prefixes that were written before the call. `cacheable` are the numbers of
-    blocks of the prefixes that the call reads or writes. `near` is true if a prefix is so close to the minimum that
-    caching is uncertain. `implicit` is true if the request has no cachePoint and the model caches on its own.
-    `prefixes` contains the prefixes that the call wrote or renewed, by their numbers of blocks; it is empty until the
-    answer begins.
+    `source` is the prefix that the call reads; None if it reads none. `details` contains the number of written tokens
+    for each ttl. `at` is the time of the call on the fake's clock. `born` is the number of prefixes that were written
+    before the call. `cacheable` contains the number of blocks before each cachePoint whose prefix has enough tokens.
+    `near` is true if a prefix is so close to the model's minimum of tokens that caching is uncertain. `implicit` is
+    true if the request has no cachePoint and the model caches on its own. `prefixes` contains the prefixes that the
+    call wrote or renewed, by their numbers of blocks; it is empty until the answer begins.
     """
 
     cache: PromptCache = field(repr=False)
@@ -85,7 +86,8 @@ def use_of(call: Call) -> PromptUse | None:
 class PromptCache:
     """The prefixes that one fake has cached, and the fake's clock (`now`), which counts seconds from 0.
 
-    `parent` returns the call that a call continues; `minimum` replaces every model's own minimum of tokens.
+    `parent` is a function that returns the earlier call that a call continues. `minimum` replaces every model's own
+    minimum of tokens; None replaces nothing.
     """
 
     def __init__(self, parent: Callable[[Call], Call | None], minimum: int | None = None) -> None:
@@ -98,7 +100,7 @@ class PromptCache:
         self._answered: list[tuple[PromptUse, float, float]] = []
 
     def use(self, call: Call) -> PromptUse | None:
-        """Compute the tokens that a call reads and writes; None if the request or the model uses no cache."""
+        """Return the PromptUse of a new call; None if the request or the model uses no cache."""
         known = standing(call.stands_for).model
         caching = None if known is None else known.caching
         if known is None or caching is None or call.operation not in SCRIPTED:
@@ -116,14 +118,16 @@ class PromptCache:
         return use
 
     def answered(self, use: PromptUse, first: float, more: float) -> None:
-        """Register the answer to a call. The answer pauses `first` seconds before its first event, `more` after it.
+        """Register the answer to a call.
 
-        Other calls can read the prefixes of the call as soon as the client has received an event of the answer.
+        `first` is the pause before the first event of the answer, `more` is the sum of the later pauses, both in
+        seconds. Other calls can read the prefixes of this call as soon as the client has received an event of the
+        answer.
         """
         self._answered.append((use, first, more))
 
     def later(self, seconds: float) -> None:
-        """Advance the fake's clock by these seconds. Raises ReplyError unless the number is positive."""
+        """Advance the fake's clock by `seconds`. Raises ReplyError unless the number is positive."""
         if not seconds > 0:
             raise ReplyError(
                 f"later() lets {seconds:g} seconds go by; it takes more than none, minutes=6 for instance."
@@ -132,16 +136,16 @@ class PromptCache:
         self.now += seconds
 
     def forget(self, number: int) -> None:
-        """Drop all calls up to the call with this number, and the prefixes that no later call has read or written."""
+        """Drop the calls with numbers up to `number`, and the prefixes that no later call has read or written."""
         for use in self.uses:
             if use.call.number <= number:
-                use.source = None  # without this, each use would keep the use before it in memory
+                use.source = None  # otherwise each use would keep the earlier use alive in memory
                 use.prefixes = {}
         self.uses = [use for use in self.uses if use.call.number > number]
         self._prefixes = {end: each for end, each in self._prefixes.items() if each.last > number}
 
     def settle(self) -> None:
-        """Store the prefixes of calls whose answers have begun."""
+        """Store the prefixes of calls whose answers have begun. Advance the clock by the pauses in these answers."""
         waiting: list[tuple[PromptUse, float, float]] = []
         for use, first, more in self._answered:
             answered = use.call.answered
@@ -185,7 +189,8 @@ class PromptCache:
     def _longest(self, use: PromptUse, point: int, look_back: int) -> tuple[int, CachedPrefix | None]:
         """Find the longest cached prefix that the request can read at the cachePoint after `point` blocks.
 
-        Return the prefix's number of blocks, and the prefix.
+        The prefix must end fewer than `look_back` blocks before this cachePoint. Return its number of blocks, and the
+        prefix itself; 0 and None if there is none.
         """
         for end in range(point, max(point - look_back, 0), -1):
             found = self._prefixes.get(use.prompt.ends[end])
@@ -195,7 +200,10 @@ class PromptCache:
 
 
 def has_failed(call: Call) -> bool:
-    """Whether the call's answer is only an error. Such a call neither reads nor writes the cache."""
+    """Whether the answer is an HTTP error or starts with an exception.
+
+    Such a call neither reads nor writes the cache.
+    """
     first = next(call.answered.taken.events, None)
     return call.status != 200 or (first is not None and is_exception(kind(first.event)))
 
@@ -205,7 +213,11 @@ def _is_near(tokens: int, least: int) -> bool:
 
 
 def _details(cached: Mapping[int, int], points: Mapping[int, str], read: int) -> tuple[tuple[str, int], ...]:
-    """Return the written tokens by ttl. The ttl of a cachePoint applies to the blocks after the previous cachePoint."""
+    """Return the number of written tokens for each ttl. The first `read` tokens were read and not written.
+
+    `cached` maps the number of blocks before a cachePoint to the number of their tokens, `points` maps it to the ttl.
+    The ttl of a cachePoint applies to the blocks after the previous cachePoint.
+    """
     found: Counter[str] = Counter()
     before = read
     for point, tokens in sorted(cached.items()):

@@ -24,7 +24,7 @@ from converse_harness.stream.http import Chunk, Request
 from converse_harness.user_lines import UserLine
 
 SCRIPTED: Final = ("Converse", "ConverseStream")
-"""The operations that every reply of a script may answer."""
+"""The operations that a reply answers unless the script names an operation."""
 
 CONVERSATIONS: Final = (*SCRIPTED, "CountTokens")
 """The operations whose request contains a conversation. In other requests, `messages` may have another meaning."""
@@ -36,7 +36,7 @@ CallOutcome = Literal["still running", "complete", "closed by client", "cut"]
 
 
 class Parting(NamedTuple):
-    """The first difference between a request and an earlier request: its path and character, old text and new text.
+    """The first difference between a request and an earlier request: its path, the old text and the new text.
 
     `character` is the index at which the first different word starts. In a long word, it is the index of the first
     different character. `character` is None if the values are not texts.
@@ -54,10 +54,10 @@ class Parting(NamedTuple):
 class CacheUse(NamedTuple):
     """The tokens that a call read from the prompt cache and wrote to it.
 
-    `parted_at` is the first difference to the prefix of an earlier call (a call of the same conversation, or a call
-    with nearly the same prompt). `from_call` is the number of the call that wrote the prefix that this call read.
-    `certain` is false if a prefix is about as long as the model's minimum, if the answer broke off, or if the model
-    caches without cachePoints.
+    `parted_at` is the first difference between the prompt and an earlier prompt, of the same conversation or nearly the
+    same. `from_call` is the number of the call that wrote the prefix which this call read. `certain` is false if a
+    prefix is about as long as the model's minimum, if the answer was incomplete, or if the model caches without
+    cachePoints.
     """
 
     read: int = 0
@@ -74,9 +74,12 @@ class Answered:
     status: int = 0
     reply: Reply | None = None
     output: OperationOutput | None = None
-    """The scripted answer if it is an output (of an operation other than Converse) and not a Reply."""
+    """The scripted answer if it is an OperationOutput, for example of CountTokens; None if it is a Reply."""
     error: str = ""
-    """The error that replaced the answer. A function of the user raised it, or returned something invalid."""
+    """The text of the error that replaced the answer; empty if there was none.
+
+    A function of the user raised this error, or returned an invalid value.
+    """
     line: UserLine | None = None
     """The line of the user's code at which the answer was scripted; None if it is not known."""
     response: Response | None = None
@@ -86,7 +89,7 @@ class Answered:
     refusal: Refusal | None = None
     notes: Sequence[Note] = ()
     cache: Callable[[Call], CacheUse] = field(init=False)
-    """The function that computes the value of `Call.cache`. The Endpoint sets it, and `html`, for each Call."""
+    """The function that computes the value of `Call.cache`. For each Call, the Endpoint sets this field and `html`."""
     html: Callable[[Call], str] = field(init=False)
     """The function that makes the HTML of a Call for a notebook."""
     prompt: object = None
@@ -94,12 +97,14 @@ class Answered:
     parent: Callable[[], Call | None] | None = None
     """A function that returns the value of `Call.parent`; None until the parent has been looked up."""
     differs: Callable[[], str] | None = None
-    """A function that returns the paths, except those of ids, at which the request and the recorded request differ.
+    """A function that returns the paths of the differences between the request and the recorded request, except ids.
 
-    It is None if the answer is not from a recording, or if the recorded request is equal.
+    The field is None if the answer is not from a recording, or if the two requests are equal.
     """
     passed_on: Callable[[], ForwardedCall] | None = None
-    """A function that returns the part of a real answer that the client has received; None for an answer of the fake.
+    """A function that returns the part of a real service's answer that the client has received.
+
+    The field is None if the fake answered the call itself.
     """
 
 
@@ -119,14 +124,13 @@ class ForwardedCall(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Call:
-    """One request to the fake, parsed.
+    """One request to the fake, parsed. `number` is its position among the calls of all operations, counted from 1.
 
-    `number` counts the calls of every operation from 1. `operation` is the AWS operation's name (None if Bedrock
-    has no operation at this path). `request` is the HTTP request with secrets masked, `body` is its JSON. If the
-    body is not valid, `body` is empty and `malformed` is the reason. `model_id` is percent-decoded. `params` are
-    the keyword arguments of the boto3 call, with blobs as bytes. `stands_for` is the id of the model that the
-    setting `models` assigns to the model id, otherwise the model id itself. The fields about the answer are filled
-    in while the answer is sent.
+    `operation` is the AWS operation's name (None if Bedrock has no operation at this path). `request` is the HTTP
+    request with secrets masked, `body` is its JSON. If the body is not valid, `body` is empty and `malformed` is the
+    reason. `model_id` is percent-decoded. `params` are the keyword arguments of the boto3 call, with blobs as bytes.
+    `stands_for` is the id of the model that the setting `models` assigns to the model id, otherwise the model id
+    itself. The fields about the answer are filled in while the answer is sent.
 
     >>> import boto3
     >>> from converse_harness import fake_converse, reply
@@ -156,18 +160,18 @@ class Call:
 
     @cached_property
     def attempt(self) -> int:
-        """The number of this attempt in the client's retries, counted from 1 (header `amz-sdk-request`)."""
-        for name, value in self.request.headers:  # not `self.headers`, which would stay in memory for each call
+        """The number of this attempt of the client, as in the header `amz-sdk-request`; 1 for the first attempt."""
+        for name, value in self.request.headers:  # `self.headers` would stay in memory for each call
             if name.lower() == "amz-sdk-request" and (found := re.search(r"attempt=(\d+)", value)):
                 return int(found[1])
         return 1
 
     @cached_property
     def params(self) -> dict[str, Any]:
-        """The keyword arguments of the boto3 call, as a mock's `assert_called_with` would compare them.
+        """The keyword arguments of the boto3 call, in the form in which a mock of the client would get them.
 
-        AWS's model does not describe the body of InvokeModel and of some other operations. For these, `params` are the
-        arguments in the path and the members of the JSON body.
+        AWS's model of the API does not describe the body of InvokeModel and of some other operations. For these,
+        `params` contains the arguments in the path and the members of the JSON body.
         """
         if self.operation not in bedrock.operations():
             return {**self.path_params, **self.body}
@@ -273,10 +277,10 @@ class Call:
 
     @property
     def parent(self) -> Call | None:
-        """The call that this call continues: its answer is the last answer of this fake in the messages of this call.
+        """The call that this call continues; None for the first call of a conversation, or if `history` is "off".
 
-        The value is None for the first call of a conversation, and if `history` is "off". It is also None if the fake
-        has dropped the parent.
+        The last answer of this fake in the messages of this call is the answer to the parent. The value is also None if
+        the fake has dropped the parent.
         """
         return self.answered.parent() if self.answered.parent is not None else None
 

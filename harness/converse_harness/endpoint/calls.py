@@ -1,4 +1,7 @@
-"""Calls: the calls to a fake as a sequence, by operation, and the tools that the agent executed between them."""
+"""The class Calls: the sequence of a fake's calls.
+
+A Calls can select calls by operation, and lists the tools that the agent executed.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ _SHOWN: Final = 6
 
 
 class UsedTool(str):
-    """The name of a tool that the agent executed; it equals the plain name.
+    """A str with the name of a tool that the agent executed; it equals the plain name.
 
     `input` is the input that the model gave, `content` is the content of the toolResult, as blocks of the API. `failed`
     is true if the result has the status "error". `call` is the call whose request contains the result.
@@ -71,8 +74,11 @@ class Calls(Sequence[Call]):
         return Calls(self._every, only=None)
 
     def of(self, operation: str) -> Calls:
-        """The calls of one operation, such as "CountTokens". Raises ReplyError if no service of Bedrock has it."""
-        given = cast("object", operation)  # tests are user code
+        """The calls of one operation, such as "CountTokens".
+
+        Raises ReplyError if Bedrock has no operation of this name.
+        """
+        given = cast("object", operation)  # a test may pass a value of another type
         if not isinstance(given, str) or bedrock.service_of(given) is None:
             known = [*bedrock.operations(), *bedrock.service(bedrock.CONTROL_PLANE).operation_names]
             close = nearest(str(operation).replace("_", ""), known)
@@ -160,11 +166,10 @@ class Calls(Sequence[Call]):
 
 
 def _executed(calls: Iterable[Call]) -> Iterator[UsedTool]:
-    """Yield the tool uses whose results are in requests.
+    """Yield each tool use whose result is in a request.
 
-    A result is counted at most as often as the fake has sent its toolUseId. So a result that a request repeats (for
-    example after an error) is not counted again, but two conversations with the same answers have two results. An id
-    that the fake has never sent is counted once: a test wrote it.
+    Requests repeat results, and two conversations may contain the same toolUseId. Therefore a toolUseId counts at most
+    as often as the fake has sent it. A toolUseId that the fake has never sent was written by the test, and counts once.
     """
     sent: Counter[str] = Counter()
     counted: Counter[str] = Counter()

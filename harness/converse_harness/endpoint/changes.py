@@ -23,7 +23,7 @@ HistoryChangeKind = Literal[
 
 
 class HistoryChangeWords(NamedTuple):
-    """The texts for one kind of change: its meaning, and the words after "call 2", for example, in a message."""
+    """The texts for one kind of change: its meaning, and the rest of a sentence that begins with the call's number."""
 
     means: str
     words: str
@@ -126,7 +126,10 @@ KEEP_ANSWERS: Final = Advice(
 
 
 def _apart(was: str, now: str) -> tuple[str, str]:
-    """Shorten two texts to one line each. Both lines begin shortly before the first difference of the texts."""
+    """Mask secrets in two texts, and shorten each text to one line.
+
+    Both lines begin shortly before the first difference of the texts.
+    """
     place = max(0, common_length(was, now) - _NEAR)
     masked = [mask(text[place : place + 2 * _NEAR]) for text in (was, now)]
     same = common_length(*masked)

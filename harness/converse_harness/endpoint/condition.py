@@ -1,6 +1,6 @@
 """Decide whether a reply may answer a call, from the call's operation and from the condition of a `when`.
 
-The functions `is_async` and `blame` are for all functions of the user: predicates, and functions that compute replies.
+The functions `is_async` and `blame` handle all functions of the user: predicates, and functions that compute replies.
 """
 
 from __future__ import annotations
@@ -42,18 +42,20 @@ _SUBJECTS: Final[Mapping[str, Callable[[Call], Any]]] = {
     "system": attrgetter("system_text"),
     "tool": attrgetter("tool_names"),
 }
-"""For each part of a condition: a function that returns the value of a call to compare. The parts are checked in this
-order."""
+"""Maps each part of a condition to a function that returns the call's value for this part.
+
+The parts are checked in this order.
+"""
 
 _EXACT: Final = ("operation", "turn")
 """The parts that are compared for equality."""
 
 _PATTERNS: Final = tuple(name for name in _SUBJECTS if name not in _EXACT)
-"""The parts that are patterns; if the call's value is a list, one matching item is enough."""
+"""The parts that are compared as patterns. If the call's value is a list, it is enough that one item matches."""
 
 
 class Named(NamedTuple):
-    """An operation with its own kind of answer. A reply answers the operation only if the script names the operation.
+    """An operation that needs its own kind of reply. A reply answers it only if the script names the operation.
 
     The function `answers` returns true for each reply that can answer the operation. `otherwise` is the advice about
     other replies.
@@ -93,7 +95,7 @@ _OTHERS: Final = Named(
         NAMED["CountTokens"].otherwise.json,
     ),
 )
-"""The row for each operation that is not in NAMED."""
+"""The kind of reply for each operation that has no entry in NAMED."""
 
 
 def is_async(function: object) -> bool:
@@ -105,7 +107,8 @@ def is_async(function: object) -> bool:
 def blame(error: Exception, what: str, line: UserLine | None, doing: str) -> None:
     """Add a note to an error that a function of the user raised.
 
-    `what` describes the function, `line` is the line at which the user gave the function, `doing` is its task.
+    `what` describes the function, `line` is the line at which the user gave the function. `doing` says what the
+    function was called for.
 
     >>> error = KeyError("foo")
     >>> blame(error, "the function given to always()", UserLine("test_x.py", 12), "it answered call 1")
@@ -117,7 +120,7 @@ def blame(error: Exception, what: str, line: UserLine | None, doing: str) -> Non
     place = f" at {raised_at}" if raised_at is not None and raised_at != line else ""
     given = "" if line is None else f" at {line}"
     note = f"{'returned' if returned else 'raised'}{place} by {what}{given}, while {doing}"
-    if note not in getattr(error, "__notes__", ()):  # a function may raise the same object again
+    if note not in getattr(error, "__notes__", ()):  # the same error may be raised again, with the note
         error.add_note(note)
 
 
@@ -128,7 +131,7 @@ def in_short(error: Exception, call: Call) -> str:
 
 
 def check_answer(operation: str | None, reply: Reply) -> None:
-    """Raise ReplyError if the operation has its own kind of answer, and the reply is not of this kind."""
+    """Raise ReplyError if the operation needs its own kind of reply, and this reply is of another kind."""
     if operation is None or operation in SCRIPTED:
         return
     named = NAMED.get(operation, _OTHERS)
@@ -139,9 +142,10 @@ def check_answer(operation: str | None, reply: Reply) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """A condition on a call. Each field except None is a part of the condition, and every part must hold.
+    """A condition on a call. Each field that is not None is a part of the condition, and every part must hold.
 
-    `turn` counts the model's answers in the conversation from 1: a call whose messages contain no answer is turn 1.
+    `turn` is the number of the requested answer in its conversation. It is 1 for a call whose messages contain no
+    answer.
     """
 
     predicate: Callable[[Call], object] | None = None
@@ -211,9 +215,10 @@ class Condition:
         return found
 
     def _glob_advice(self, name: str, value: object) -> str:
-        """Return advice for a glob that nearly matches: it is a part of the text, or differs only in its capitals.
+        """Return advice about the part `name`, for which the call has the value `value`; empty if no advice applies.
 
-        For an operation, the advice is to write one exact name. For all other parts, return an empty text.
+        There is advice if `value` contains the glob, or matches it except for upper and lower case. For the operation,
+        the advice is always to write one exact name.
         """
         wanted = getattr(self, name)
         if name == "operation":
@@ -227,7 +232,7 @@ class Condition:
 
     @property
     def takes_time(self) -> bool:
-        """Whether the check may be slow, because it runs a user's function or pattern."""
+        """Whether the condition may be slow to check, because a predicate or a pattern of another engine must run."""
         return any(not isinstance(value, str | int | re.Pattern) for value in self._given.values())
 
     def __str__(self) -> str:
@@ -242,7 +247,7 @@ _PARTS: Final = tuple(each.name for each in fields(Condition) if each.init)
 
 
 def _test(name: str, wanted: Any) -> Callable[[Call], object]:
-    """Build the test of one part of a condition. A glob is compiled here, since the cache of `fnmatch` is small."""
+    """Build the test of one part of a condition. A glob is compiled once, since `fnmatch` keeps only a few globs."""
     subject = _SUBJECTS[name]
     if name in _EXACT:
         return lambda call: subject(call) == wanted

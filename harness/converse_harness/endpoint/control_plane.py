@@ -1,7 +1,7 @@
 """Answer operations of Bedrock's control plane from the table of models: list the models, or describe one of them.
 
-The answers contain only members whose values are in the tables. The list contains the ids in `bedrock/listed.py`, with
-the names and inference types that AWS listed. The form of the answers comes from AWS's model.
+An answer contains only the members whose values are in the table. The list contains the ids in `bedrock/listed.py`,
+with the names and inference types that AWS listed. AWS's model of the API determines the form of the answers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ Output = Mapping[str, Any]
 
 
 def _list_models(call: Call, models: Mapping[str, str]) -> Output | None:
-    """Return the output with the models that support Converse, whose whole ids are known, and that are not retired."""
+    """Return the listed models that support Converse, are not retired, and match the filters of the request.
+
+    Return None if the request contains a filter that the table of models cannot answer.
+    """
     asked = _filters(call)
     if _unanswered_filter(asked) is not None:
         return None
@@ -57,9 +60,10 @@ def _unanswered_filter(asked: Mapping[str, str]) -> tuple[str, str] | None:
 
 
 def why_unknown(call: Call) -> str | None:
-    """Return the reason why the table of models has no answer to a call; None if it has no answers to the operation.
+    """Return the reason why the table of models has no answer to a call, as the rest of a sentence.
 
-    The reason is the rest of a sentence that begins with the operation and `is not answered: `.
+    The sentence begins with the operation and `is not answered: `. Return None if the table answers no call of the
+    operation.
     """
     if call.operation == "ListFoundationModels":
         name, value = _unanswered_filter(_filters(call)) or ("", "")
@@ -84,7 +88,7 @@ def _get_model(call: Call, models: Mapping[str, str]) -> Output | None:
 
 
 def _described(model_id: str, name: str) -> dict[str, Any]:
-    """Return the known facts about a model as members of the output. `name` is the name of an unlisted model."""
+    """Return the known facts about a model as members of the output. `name` is used if AWS has not listed the model."""
     listed = listed_model(model_id)
     described = {
         "modelArn": _model_arn(model_id, _REGION),
@@ -102,9 +106,9 @@ def _model_arn(model_id: str, region: str) -> str:
 
 
 def _get_profile(call: Call, models: Mapping[str, str]) -> Output | None:
-    """Return the output for an inference profile with a region prefix such as `us.`, or one in the setting `models`.
+    """Return the output for an inference profile; None if the model behind the profile is unknown.
 
-    Return None if the model behind the profile is unknown.
+    The profile has a region prefix such as `us.`, or its id matches a glob in the setting `models`.
     """
     asked = call.path_params["inferenceProfileIdentifier"]
     profile = asked.rpartition("/")[2]

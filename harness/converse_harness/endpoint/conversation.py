@@ -32,22 +32,27 @@ _WHOLE: Final = frozenset({"end_turn", "tool_use", "stop_sequence"})
 """The stop reasons of complete answers. A client has no reason to shorten or redact such an answer."""
 
 _SURE: Final = 20
-"""A tool use id with at least this number of characters is assumed to be generated; ids that people write are shorter.
-"""
+"""A tool use id is assumed to be generated from this number of characters on; ids that people write are shorter."""
 
 _LONG_ENOUGH: Final = 16
 _LIKE_ENOUGH: Final = 0.6
-"""The minimum length and similarity of a text and an answer that follow the same messages.
+"""From these values on, a text is assumed to be a changed version of an answer that follows the same messages.
 
-From these values on, the text is assumed to be a changed version of the answer.
+_LONG_ENOUGH is the length of each of the two texts in characters, _LIKE_ENOUGH is their similarity from 0 to 1.
 """
 
 _SAME: Final = 64
-"""If more answers than this have the same text or the same number of messages, only the latest ones are examined."""
+"""The maximum number of answers with the same text, or after the same number of messages, that are examined.
+
+If there are more, the latest are examined.
+"""
 
 
 class _Found(NamedTuple):
-    """An answer found in a turn of a request. `sure` is false if the turn may contain an equal answer instead."""
+    """An answer found in a turn of a request.
+
+    `sure` is false if the turn may contain another, similar answer instead.
+    """
 
     answer: GivenAnswer
     sure: bool
@@ -56,8 +61,8 @@ class _Found(NamedTuple):
 class Conversation:
     """Keeps the answers of one fake, and recognises them in the messages of later requests.
 
-    `calls` is the list to which the fake appends its calls. Each answer is read once: when it is complete and a later
-    request has assistant messages. The class is not thread-safe.
+    `calls` is the list to which the fake appends its calls. Each answer is read once: after it has ended, when a
+    request with assistant messages arrives. The class is not thread-safe.
     """
 
     def __init__(self, calls: Sequence[Call]) -> None:
@@ -72,7 +77,7 @@ class Conversation:
         self._last: tuple[Call, SentHistory, list[tuple[AssistantTurn, list[_Found]]]] | None = None
 
     def parent(self, call: Call) -> Call | None:
-        """Find the last of this fake's answers in a request's messages, and return its call; None if there is none.
+        """Return the call behind the last of this fake's answers in a request's messages; None if there is none.
 
         An answer is recognised by its tool use ids or its text. If its text was changed, it is recognised by the
         messages before it.
@@ -114,7 +119,7 @@ class Conversation:
                 if not index[key]:
                     del index[key]
 
-    # Finding the answers in a request
+    # The following methods find the fake's answers in a request.
 
     def _read(self, call: Call) -> tuple[SentHistory, list[tuple[AssistantTurn, list[_Found]]]]:
         if self._last is not None and self._last[0] is call:
@@ -172,7 +177,7 @@ class Conversation:
                     return each
         return None
 
-    # Indexing the answers
+    # The following methods add answers to the indexes.
 
     def _catch_up(self, call: Call) -> None:
         """Index the answers that have ended since the last request."""
@@ -197,9 +202,10 @@ class Conversation:
                 index.setdefault(key, []).append(answer)
 
     def _indexes(self, answer: GivenAnswer) -> Iterator[tuple[dict[Any, list[GivenAnswer]], Iterable[Any]]]:
-        """Yield each index together with the keys of the answer in this index.
+        """Yield each index that must contain the answer, together with the answer's keys in this index.
 
-        Incomplete answers are indexed too, so that a copy of one is not confused with another answer.
+        The indexes of tool use ids and of texts contain incomplete answers too. Otherwise a copy of an incomplete
+        answer could be confused with another answer.
         """
         yield self._by_use, answer.uses
         texts = {key for text in answer.texts for key in (text, squeezed(text))}
@@ -209,7 +215,7 @@ class Conversation:
 
 
 def _nobody() -> None:
-    """Return None. If a call has no parent, this function is used in place of a weak reference to the parent."""
+    """Return None. For a call without a parent, this function takes the place of a weak reference to the parent."""
 
 
 def _has_ended(call: Call) -> bool:
@@ -233,9 +239,9 @@ def _parts(call: Call) -> Iterator[dict[str, Any]]:
 def _chosen(
     candidates: Sequence[GivenAnswer], history: SentHistory, turn: AssistantTurn, before: Call | None
 ) -> _Found:
-    """Choose one of several answers with the same text or id, by the messages before the turn.
+    """Choose the answer that a turn most likely contains, from `candidates` with the same text or the same tool use id.
 
-    An answer whose parent is the call `before` is preferred.
+    The messages before the turn determine the choice. An answer to a call whose parent is `before` is preferred.
     """
     fitting = [each for each in candidates if history.follows(each.call, turn.start)]
     if len(fitting) > 1:

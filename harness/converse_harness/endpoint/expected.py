@@ -22,7 +22,10 @@ _NEVER_REFUSED: Final[Mapping[str, str]] = {
     "strict": "this rule refuses only at the strict level, and the level is {level!r}. Raise "
     'it: @pytest.mark.converse(rules="strict"), fake_converse(rules="strict").',
 }
-"""The reasons why a rule refuses no request: the Endpoint's level is too low, or the rule has this verdict."""
+"""The reasons why a rule can refuse no request, by the verdict of the rule.
+
+The key "lenient" is no verdict: it is for the levels "warn" and "off", at which no rule refuses.
+"""
 
 _FOR_THE_ENDPOINT: Final = ("takes", "misses", "line", "was_entered")
 
@@ -43,10 +46,10 @@ class _Endpoint(Protocol):
 class ExpectedRefusal:
     """A context manager, created by `Fake.refuses`, that expects a request in its block to break a rule.
 
-    `refusals` are the refusals with Bedrock's messages, `calls` are the refused calls, both in the order of arrival.
-    `refusal` and `call` are the first of each. All can be read in the block and after it. At the end of the block,
-    NotRefused is raised if there was no refusal. An exception that the client raises passes through the block
-    unchanged.
+    `refusals` contains the expected refusals with Bedrock's messages, `calls` contains the refused calls, both in the
+    order of arrival. `refusal` and `call` are the first of each. All can be read in the block and after it. At the end
+    of the block, NotRefused is raised if there was no expected refusal. An exception that the client raises passes
+    through the block unchanged.
     """
 
     def __init__(self, endpoint: _Endpoint, rule: Rule, pattern: re.Pattern[str] | None) -> None:
@@ -55,7 +58,7 @@ class ExpectedRefusal:
         self._pattern = pattern
         self._since = 0
         self.line = calling_line()
-        """The line of the user's code that made the block."""
+        """The line of the user's code that called `Fake.refuses`."""
         self.was_entered = False
         endpoint.blocks.append(self)
         self._taken: list[tuple[Call, Refusal]] = []
@@ -63,7 +66,7 @@ class ExpectedRefusal:
 
     @property
     def refusals(self) -> list[Refusal]:
-        """The refusals so far; each has the `message`, the `path` in the request, and the `rule`."""
+        """The expected refusals so far; each has the `message`, the `path` in the request, and the `rule`."""
         return [refusal for _, refusal in self._taken]
 
     @property
@@ -84,7 +87,7 @@ class ExpectedRefusal:
         return self.calls[0]
 
     def takes(self, call: Call, refusal: Refusal) -> bool:
-        """Store a refusal if the block expects it. Return whether it does. The Endpoint calls this for each refusal."""
+        """Store the refusal of a call if the block expects the refusal. Return whether the block expects it."""
         matches = self._pattern is None or self._pattern.search(refusal.message) is not None
         if refusal.rule.name != self.rule.name or not matches:
             return False
@@ -114,7 +117,7 @@ class ExpectedRefusal:
             return
         same = [each for each in self._missed if each[1].rule.name == self.rule.name]
         text = self._not_matched([refusal for _, refusal, _ in same]) if same else self._not_broken()
-        for _, _, problem in same or self._missed:  # NotRefused reports these problems
+        for _, _, problem in same or self._missed:  # NotRefused is raised in place of these problems
             if problem in self._endpoint.problems:
                 self._endpoint.problems.remove(problem)
         raise NotRefused(mask(text)) from error
@@ -153,12 +156,12 @@ class ExpectedRefusal:
 
 
 def expected_refusal(endpoint: _Endpoint, name: str, match: str | re.Pattern[str] | None) -> ExpectedRefusal:
-    """Return the block that expects a refusal by the rule of this name.
+    """Return a context manager that expects the rule `name` to refuse a request, with a message that `match` matches.
 
     Raises ReplyError for an unknown rule, for a rule that refuses nothing at the Endpoint's level, and for a pattern
     that is not a regular expression.
     """
-    given = cast("object", name)  # tests are user code
+    given = cast("object", name)  # a test may pass a value of another type
     if not isinstance(given, str) or given not in BY_NAME:
         close = nearest(name, BY_NAME)
         hint = f"Did you mean {close!r}? " if close else ""
@@ -168,7 +171,7 @@ def expected_refusal(endpoint: _Endpoint, name: str, match: str | re.Pattern[str
         )
     rule = BY_NAME[name]
     reason = "lenient" if endpoint.rules in ("off", "warn") else rule.verdict
-    if reason in _NEVER_REFUSED and reason != endpoint.rules:  # at the strict level, strict rules refuse
+    if reason in _NEVER_REFUSED and reason != endpoint.rules:  # a "strict" rule refuses at the "strict" level
         raise ReplyError(f"refuses({name!r}): {_NEVER_REFUSED[reason].format(level=endpoint.rules)}")
     return ExpectedRefusal(endpoint, rule, _pattern(name, match))
 
@@ -191,5 +194,5 @@ def _pattern(name: str, match: str | re.Pattern[str] | None) -> re.Pattern[str] 
 
 
 def is_expected(expected: Sequence[ExpectedRefusal], call: Call, refusal: Refusal) -> bool:
-    """Whether one of the entered `with fake.refuses(...)` blocks expects a refusal. The newest such block stores it."""
+    """Whether one of the entered `with fake.refuses(...)` blocks expects the refusal. The newest of them stores it."""
     return any(each.takes(call, refusal) for each in reversed(expected))

@@ -1,6 +1,6 @@
 """Build the messages of failures, and the transcript of calls for reports. Secrets are masked.
 
-A message shows the calls that it is about; most messages also give advice, and some list the script.
+Most messages show calls and give advice; some also list the replies of the script.
 """
 
 from __future__ import annotations
@@ -163,7 +163,10 @@ def _without_reply(script: Script, call: Call, first: str, advice: Advice) -> Un
 
 
 def _missed(script: Script, call: Call, missed: Sequence[Missed]) -> UnexpectedCall:
-    """Return the error for a call that matches no recorded exchange. It lists the reasons and the other replies."""
+    """Return the error for a call that matches no recorded exchange.
+
+    The error lists the reason for each recording in `missed`, and the other replies of the script.
+    """
     head = _arrived([call])
     if describe(script, recordings=False):
         head += f"\n{_scripted(script, call, recordings=False)}"
@@ -236,7 +239,7 @@ def unknown_operation(call: Call) -> UnexpectedCall:
 
 
 def _near_path(target: str) -> str:
-    """Return a sentence about the difference to the path of a similar operation; empty if no path is similar."""
+    """Return a sentence about how `target` differs from the path of a similar operation; empty if none is similar."""
     if target.startswith("//"):
         return _TWO_SLASHES
     last = target.partition("?")[0].rpartition("/")[2]
@@ -264,7 +267,10 @@ def unused_replies(script: Script, calls: Sequence[Call], unused: Sequence[Slot]
 
 
 def forgotten(script: Script, blocks: Sequence[ExpectedRefusal]) -> UnusedReplies | None:
-    """Return the error for conditions without a reply and for blocks that no `with` entered; None if there are none."""
+    """Return the error for each `when` without a reply and each `refuses` that no `with` statement entered.
+
+    Return None if there is no such `when` or `refuses`.
+    """
     found = [
         f"{queue.condition}{_at(queue.condition.line)} has no reply, so it does nothing. Write .script(...) or "
         ".always(...) behind it."
@@ -285,7 +291,10 @@ def _at(line: UserLine | None) -> str:
 
 
 def _arrived(calls: Sequence[Call], *, before: bool = False) -> str:
-    """List the last calls, one per line. With `before`, the first lines are about the calls before these."""
+    """List the last calls, one per line.
+
+    If `before` is true, the first lines say how many earlier calls are not listed.
+    """
     rows = [call.asked if len(calls) == 1 else f"{call.number}. {call.asked}" for call in calls[-_ROWS:]]
     if before:
         rows = [*let_go(calls), *([f"and {len(calls) - _ROWS} more before these"] * (len(calls) > _ROWS)), *rows]
@@ -306,7 +315,8 @@ def _scripted(script: Script, call: Call | None = None, *, recordings: bool = Tr
     described = describe(script, call, recordings=recordings)
     rows = [(f"{number}. {what}", state) for number, (what, state) in enumerate(described, 1)]
     if len(rows) > _ROWS:
-        # In a long recording, the unused exchanges are more informative than the used ones.
+        # In a long recording, the unused exchanges are more informative than the used ones. Therefore used ones are
+        # listed only if none is unused.
         left = [row for row in rows if row[1].startswith(NOT_USED)]
         kept = (left or rows)[:_ROWS]
         rows = [*kept, (f"and {len(rows) - len(kept)} more", "")]

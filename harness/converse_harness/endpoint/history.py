@@ -32,7 +32,7 @@ _PUNCTUATION: Final = str.maketrans(
 """Maps quotation marks, dashes and dots to those of ASCII. A difference only in these characters is not reported."""
 
 _COMPARED: Final = 1000
-"""The similarity of two texts is computed only from this number of characters at the beginning of each text."""
+"""The maximum number of characters, from the beginning of each text, that are used to compute a similarity."""
 
 
 class GivenThought(NamedTuple):
@@ -47,10 +47,10 @@ class GivenThought(NamedTuple):
 class GivenAnswer:
     """A call's answer in the form in which clients send it back.
 
-    `whole` is true if the answer is complete. `uses` are the tool uses by id. `texts` are the stripped texts except
+    `whole` is true if the answer is complete. `uses` are the tool uses by id. `texts` are the stripped texts without
     blank ones, `cited` are the texts with citations, and `written` is all text without white space. `unchanged` are the
-    messages of the last comparison; if a later request contains the same messages, they are not compared again.
-    `reported` contains the keys of the changes that were already reported.
+    messages with which the answer was last compared. If a later request contains them again, they are not compared
+    again. `reported` contains the keys of the changes that were already reported.
     """
 
     call: Call
@@ -91,7 +91,7 @@ class AssistantTurn(NamedTuple):
         return _texts_of(self.blocks)
 
     def has_uses_of(self, answer: GivenAnswer) -> bool:
-        """Whether the turn contains all tool uses of an answer; their ids may differ."""
+        """Whether the turn contains all tool uses of an answer, by their names and inputs; their ids may differ."""
         sent = [*self.uses.values()]
         return all(any(_is_same_use(use, each) for each in sent) for use in answer.uses.values())
 
@@ -157,7 +157,10 @@ class SentHistory:
 
     @cached_property
     def needs_thoughts(self) -> bool:
-        """Whether the last turn must contain its reasoning: Claude requires this for tool results if it thinks."""
+        """Whether the request must repeat the reasoning of the assistant's last turn.
+
+        Claude requires this if thinking is enabled, and tool results follow the turn.
+        """
         thinking = member_of(self.call.body, "additionalModelRequestFields", "thinking", "type")
         return self.of_claude and thinking == "enabled" and bool(self.results_after(self.turns[-1]))
 
@@ -165,8 +168,8 @@ class SentHistory:
 class TurnReader(NamedTuple):
     """Finds the changes that a turn of a request makes to an answer.
 
-    `others` are the other answers in the turn. `given` are the ids of all tool uses that the fake has sent. `parts` are
-    the texts of incomplete answers.
+    `history` contains all messages of the request. `others` are the other answers that the turn contains. `given` are
+    the ids of all tool uses that the fake has sent. `parts` are the texts of incomplete answers of the fake.
     """
 
     history: SentHistory
@@ -183,12 +186,12 @@ class TurnReader(NamedTuple):
     def _change(self, kind: HistoryChangeKind, name: str, was: str, now: str) -> HistoryChange:
         return HistoryChange(kind, self.answer.call.number, name, was, now, self.turn.start)
 
-    # Tool uses
+    # The following methods find changes to tool uses.
 
     def _changed_uses(self) -> Iterator[HistoryChange]:
         ours = AssistantTurn(self.turn.start, [message for message in self.turn.messages if self._is_ours(message)])
         added = {use_id: use for use_id, use in ours.uses.items() if use_id not in self.given}
-        uses = {**self.history.uses, **self.turn.uses}  # this turn's use has priority
+        uses = {**self.history.uses, **self.turn.uses}  # if an id occurs twice, the use in this turn counts
         for use_id, was in self.answer.uses.items():
             now = uses.get(use_id)
             if now is not None:
@@ -212,9 +215,10 @@ class TurnReader(NamedTuple):
             yield self._change("history_changes_tool_input", name, _as_json(old), _as_json(new))
 
     def _renamed(self, use_id: str, use: Block, added: Mapping[str, Block]) -> str | None:
-        """Return the new id of a tool use whose id the client has changed.
+        """Return the id that the client has given to the tool use `use` in place of `use_id`.
 
-        Return None if there is no such id, or if a tool result has the old id.
+        Return None if no tool use in `added` has the same name and input, or if a tool result still has the id
+        `use_id`.
         """
         if use_id in self.history.results:
             return None
@@ -228,7 +232,7 @@ class TurnReader(NamedTuple):
         by_text = any(text in each or each in text for each in texts for text in mine)
         return by_text or not self.answer.uses.keys().isdisjoint(_uses_of(blocks)) or len(self.turn.messages) == 1
 
-    # Texts
+    # The following methods find changes to texts.
 
     def _changed_texts(self) -> Iterator[HistoryChange]:
         sent = self.turn.texts
@@ -248,16 +252,20 @@ class TurnReader(NamedTuple):
                 yield self._change("history_changes_text", "", was, now)
 
     def _is_merged(self, text: str, sent: str, words: Iterable[str]) -> bool:
-        """Whether the longer text `sent` is `text` joined with texts of other messages, blocks or citations."""
+        """Whether the longer text `sent` is `text` joined with texts of other messages, blocks or citations.
+
+        Return True also if this is possible and cannot be checked.
+        """
         earlier: list[Message] = [{}, *self.answer.call.body.get("messages", ())]
-        if self.answer.cited or earlier[-1].get("role") == "assistant":  # `sent` may begin with a prefill
+        # After citations, or after a prefill (an assistant message at the end of the request), `sent` is not compared.
+        if self.answer.cited or earlier[-1].get("role") == "assistant":
             return True
         rest = sent
         for word in (*words, *self.parts):
             rest = rest.replace(word, "")
         return not rest.strip() or f"\n{text}\n" in f"\n{sent}\n"
 
-    # Reasoning
+    # The following methods find changes to reasoning.
 
     def _changed_thoughts(self) -> Iterator[HistoryChange]:
         known = [thought for each in (self.answer, *self.others) for thought in each.thoughts]
@@ -291,12 +299,11 @@ def given_answer(call: Call, content: Iterable[Block], *, whole: bool) -> GivenA
 
 
 def _content_of(message: Message) -> Sequence[Block]:
-    """Return the content blocks of a message."""
     return cast("Sequence[Block]", message.get("content", ()))
 
 
 def _members(blocks: Iterable[Block], kind: str) -> Iterator[Block]:
-    """Return the values of all blocks with the member `kind`."""
+    """Return the values of the member `kind` in all blocks that have this member."""
     return (block[kind] for block in blocks if kind in block)
 
 

@@ -1,4 +1,7 @@
-"""Omit from answers the content that some models omit: the text of reasoning. Second runs of tests use this module."""
+"""Change an answer to the form that another model would send: some models omit the text of reasoning.
+
+This is used when a test runs a second time with the id of another model.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,16 @@ from converse_harness.reply.reply import Reply
 _OMITS_REASONING: Final = Claude(since=(4, 7))
 """The models that send signed reasoning without its text, unless the request asks for a summary.
 
-Source: a report by users (strands-agents/harness-sdk#2704). The case `reasoning_omitted` has the same source.
+Source: a report by users (strands-agents/harness-sdk#2704). The case `reasoning_omitted` of the catalogue of cases has
+the same source.
 """
 
 
 def has_manner(reply: Reply) -> bool:
-    """Whether an answer depends on the model. Errors, recorded bytes and exact events do not depend on it."""
+    """Whether the content of an answer depends on the model.
+
+    Errors, recorded replies and exact events do not depend on it.
+    """
     return reply.recorded is None and isinstance(reply.body, MessageBody)
 
 
@@ -28,7 +35,8 @@ def in_manner_of(model_id: str, reply: Reply, request: Mapping[str, Any]) -> Rep
     """Return the reply with the content that the model would send; the same object if the content does not change.
 
     `request` is the body of the request. Reasoning that has a signature loses its text if the model omits the text by
-    default. Cuts and usage keys are not part of a Reply: the Renderer takes them from the model.
+    default. The chunks of an answer and the keys of its usage depend on the model too, but they are not part of a
+    Reply: the Renderer determines them.
 
     >>> from converse_harness.reply import message
     >>> thought = {"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "c2ln"}}}

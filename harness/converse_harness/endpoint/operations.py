@@ -18,7 +18,7 @@ from converse_harness.stream.http import Request
 
 
 class Route(NamedTuple):
-    """An operation, and the decoded values of the labels in its path, `modelId` for instance."""
+    """An operation, and the decoded values of the parameters in its path, for example of `modelId`."""
 
     operation: str
     path_params: Mapping[str, str]
@@ -48,13 +48,16 @@ def control_route(request: Request) -> Route | None:
 
 @cache
 def labels(operation: str) -> tuple[str, ...] | None:
-    """Return the names of the values in an operation's path; None if neither service of Bedrock has the operation.
+    """Return the names of the parameters in an operation's path.
+
+    Return None if neither Bedrock Runtime nor Bedrock's control plane has the operation.
 
     >>> labels("ApplyGuardrail")
     ('guardrailIdentifier', 'guardrailVersion')
     """
     services = (bedrock.SERVICE, bedrock.CONTROL_PLANE)
-    paths = (path for service in services for path in _paths(service))  # loads the large control plane only if needed
+    # A generator, so that the control plane's large model is loaded only if it is needed.
+    paths = (path for service in services for path in _paths(service))
     return next((tuple(pattern.groupindex) for _, pattern, name in paths if name == operation), None)
 
 
@@ -99,7 +102,7 @@ def can_apply(reply: Reply) -> bool:
 def applied(reply: Reply | None, call: Call) -> str:
     """Return the JSON of the answer to an ApplyGuardrail call; without a reply, the guardrail has no findings.
 
-    The findings are the reply's findings for the output; without these, they are its findings for the input. The
+    The answer contains the findings that the reply has for the output, or if it has none, those for the input. The
     character count and the guardrail come from the request. Source: AWS's model and guide, since there is no recording
     of ApplyGuardrail.
     """
@@ -107,7 +110,7 @@ def applied(reply: Reply | None, call: Call) -> str:
     side = str(call.body.get("source", "INPUT")).lower()
     assessments = _assessments(_trace(body), side)
     texts = [member_of(block, "text", "text") for block in objects_of(call.body.get("content"))]
-    characters = sum(len(text) for text in texts if isinstance(text, str))  # malformed content counts as empty
+    characters = sum(len(text) for text in texts if isinstance(text, str))  # a text that is missing or invalid counts 0
     coverage = {"textCharacters": {"guarded": characters, "total": characters}}
     details = rails.guardrail_details(call.path_params["guardrailIdentifier"], call.path_params["guardrailVersion"])
     shown: list[dict[str, Any]] = []
@@ -135,9 +138,9 @@ def _trace(body: MessageBody) -> Mapping[str, Any]:
 
 
 def _assessments(guardrail: Mapping[str, Any], side: str) -> list[Mapping[str, Any]]:
-    """Return the assessments of the output or of the input: the output has priority, if it has findings.
+    """Return the assessments of the output in a guardrail trace if they have findings, otherwise those of the input.
 
-    If neither has findings, return the assessments of `side`. The list is never empty.
+    If neither has findings, `side` ("output" or "input") determines which are returned. The list is never empty.
     """
     by_input: Mapping[str, Mapping[str, Any]] = guardrail.get("inputAssessment") or {}
     by_output: Mapping[str, list[Mapping[str, Any]]] = guardrail.get("outputAssessments") or {}

@@ -21,11 +21,11 @@ Answer: TypeAlias = Reply | OperationOutput | Mapping[str, Any] | Handler
 """A scripted answer to an operation: the members of its output, a Reply that is an error, or a Handler."""
 
 ANSWERED: Final = (bedrock.SERVICE, bedrock.CONTROL_PLANE)
-"""The services whose operations can be answered."""
+"""The services whose operations `on_operation` can answer."""
 
 
 def no_handler(operation: str) -> str | None:
-    """Return the reason why `on_operation` cannot answer an operation, and an alternative.
+    """Return the reason why `on_operation` cannot answer an operation, and advice about what the test can do instead.
 
     Return None if the operation is unknown, or if `on_operation` can answer it.
     """
@@ -54,9 +54,9 @@ def no_handler(operation: str) -> str | None:
 
 
 def check_operation(operation: object, by: str, otherwise: str = "") -> None:
-    """Raise ReplyError unless the operation can be answered.
+    """Raise ReplyError unless a script can answer the operation.
 
-    `by` is the beginning of the error's text, `otherwise` is its end for users of the control API.
+    The error's text begins with `by`. For users of the control API, it ends with `otherwise`.
     """
     if not isinstance(operation, str):
         raise ReplyError(by, Advice('an operation is given by its name, as "InvokeModel".', otherwise))
@@ -81,8 +81,9 @@ def check_output(operation: str, members: Mapping[str, Any]) -> None:
 def output_response(operation: str, output: Mapping[str, Any], request_id: str) -> HttpResponse:
     """Build a response with status 200 from an operation's output.
 
-    A payload member becomes the body, header members become headers. For an operation outside Bedrock Runtime, the body
-    is the output as JSON. Raises ReplyError if the output is not a mapping, or does not fit the model.
+    If AWS's model of the operation names a member as the payload, this member becomes the body. Members for headers
+    become headers. For an operation outside Bedrock Runtime, the body is the output as JSON. Raises ReplyError if the
+    output is not a mapping, or does not fit the model.
     """
     if not isinstance(output, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # a handler is user code
         raise ReplyError(

@@ -1,8 +1,8 @@
-"""Compare the prompts of two requests: find their first difference, and whether one is a version of the other.
+"""Compare the prompts of two requests: find their first difference, and whether one is a changed version of the other.
 
-A prompt that contains the time changes with each request. Two agents of a team may have similar prompts too. Two signs
-distinguish a changed version of a prompt from another agent's prompt: the kind of the difference, and whether an old
-prompt is used again. A prompt with the time is never used again, because a clock does not go back.
+A prompt that contains the time changes with each request. However, a similar prompt may also belong to another agent of
+a team. Two facts help to distinguish the cases: the kind of the difference, and whether an old prompt is used again. A
+prompt with the time is never used again, because a clock does not go back.
 """
 
 from __future__ import annotations
@@ -33,13 +33,14 @@ _IMAGES: Final = ("no image in the request", "images in the request")
 messages."""
 
 _SHORT: Final = 12
-"""Texts with at least this number of words are compared by words, shorter texts by characters."""
+"""Texts with at least this number of words are compared word by word, shorter texts character by character."""
 
 _ALIKE_IF_SHORT: Final = 0.5
 _ALIKE: Final = 0.2
-"""Two prompts of one conversation are versions of each other if at least this share of their triples is equal.
+"""Two prompts of one conversation count as versions of each other from this share of equal triples on.
 
-A triple is three characters (_ALIKE_IF_SHORT) or three words (_ALIKE) that follow each other.
+A triple is three consecutive words (_ALIKE) or characters (_ALIKE_IF_SHORT). The share is computed for the prompt with
+fewer triples.
 """
 
 _PLACEHOLDER: Final = "0"
@@ -53,10 +54,16 @@ _DATE: Final = re.compile(
 """Matches a word without digits in a date or time: the name of a day, the name of a month, am or pm."""
 
 _LONG: Final = 80
-"""Longer words are not searched for times, ids and numbers. They may have thousands of characters."""
+"""Words with more than this number of characters are not searched for times, ids and numbers.
+
+They may have thousands of characters.
+"""
 
 _WORD: Final = re.compile(r"[A-Za-z0-9.:+-]+|[^\x00-\x7f]+")
-"""Matches a word. In a script without spaces, a word ends only at the next ASCII character, for example a digit."""
+"""Matches a word.
+
+In a writing system without spaces, a word ends only at the next ASCII character, for example a digit.
+"""
 
 _NUMBER: Final = re.compile(r"[0-9a-f]*[0-9][0-9a-f]*|[0-9a-f]{4,}", re.IGNORECASE)
 """Matches a decimal or hexadecimal number, which may be a part of a time, an id or a count."""
@@ -70,14 +77,15 @@ _SMALL_NUMBER: Final = re.compile(r"\D*\d{1,2}\D*")
 
 
 def given(use: PromptUse) -> list[PromptBlock]:
-    """Return the blocks of the request that the model receives, without the cachePoints."""
+    """Return the blocks of the request that the service passes to the model, without the cachePoints."""
     return [each for each in cached_blocks(use.call.body, use.caching) if "cachePoint" not in each.block]
 
 
 def parting_of(use: PromptUse, earlier: PromptUse, common: int) -> Parting | None:
     """Find the first difference of two requests whose first `common` blocks are equal.
 
-    Return None if all cached blocks are equal, or if only reasoning differs that the model does not receive.
+    Return None if all blocks that `earlier` cached are equal. Return None also if the difference is a reasoning block
+    that the model does not receive.
     """
     if use.prompt.common(earlier.prompt) >= max(earlier.prefixes, default=0):
         return None
@@ -85,7 +93,7 @@ def parting_of(use: PromptUse, earlier: PromptUse, common: int) -> Parting | Non
     if was is None or (now is not None and was[1:] == now[1:]):
         return _of_settings(use, earlier)
     messages = use.call.body.get("messages", ())
-    is_dropped = "reasoningContent" in was.block and was not in given(use)  # the model does not receive the reasoning
+    is_dropped = "reasoningContent" in was.block and was not in given(use)  # reasoning that the model does not receive
     if is_dropped and any(was.block in message.get("content", ()) for message in messages):
         return None
     if now is None or was.place != now.place:
@@ -111,7 +119,10 @@ def _of_settings(use: PromptUse, earlier: PromptUse) -> Parting | None:
 
 
 def _differ(path: str, was: object, now: object) -> tuple[str, object, object]:
-    """Return the path of the first difference of two JSON values, and both values there; None if one is missing."""
+    """Return the path of the first difference of two JSON values, and the two values there.
+
+    The path begins with `path`. None stands for a value that is missing.
+    """
     inner: list[tuple[str, object, object]] = []
     if is_object(was) and is_object(now):
         inner = [(f"{path}.{key}", was.get(key), now.get(key)) for key in sorted({*was, *now})]
@@ -126,7 +137,7 @@ def _spelled(value: Any) -> str:
 
 
 def _shown(text: str, at: int = 0) -> str:
-    """Return at most 64 characters of a text around the character `at`, on one line."""
+    """Return at most _SHOWN characters of a text on one line, beginning shortly before the character at index `at`."""
     start = max(0, at - _BEFORE)
     part = text[start : start + _SHOWN].replace("\n", "\\n")
     return f"{'...' if start else ''}{part}{'...' if start + _SHOWN < len(text) else ''}"
@@ -136,8 +147,8 @@ def is_version(use: PromptUse, earlier: PromptUse, common: int, *, goes_on: bool
     """Whether the tools and system prompt of `use` are a changed version of those of `earlier`.
 
     The first `common` blocks of both requests are equal. A changed version differs only in times, ids, numbers, the
-    order, or added or missing tools. If `goes_on` is true, both requests belong to one conversation; then a changed
-    version may differ in other ways too.
+    order of its blocks, or added or missing tools. If `goes_on` is true, both requests belong to one conversation; then
+    a changed version may differ in other ways too.
     """
     was, now = (given(each)[common : each.prompt.static] for each in (earlier, use))
     if not (was and now):

@@ -18,7 +18,7 @@ from converse_harness.json_values import member_of
 from converse_harness.stream.chunk import weigh
 
 IMAGES: Final = "images"
-"""The key in `settings_of` that is not the path of a setting: whether the request has an image."""
+"""The only key in the result of `settings_of` that is not a path. Its value is whether the request has an image."""
 
 _THINKING: Final = ("thinking", "reasoning_config", "reasoningConfig")
 """Names of request fields that turn a model's thinking on or off and limit its length."""
@@ -38,10 +38,11 @@ class PromptBlock(NamedTuple):
 
 
 class Prompt(NamedTuple):
-    """The prefixes of a request. `ends[n]` is a digest of its first n blocks, `tokens[n]` is their number of tokens.
+    """The prefixes of a request: its first n blocks, for each n from 0.
 
-    `points` maps the number of blocks before each cachePoint to the ttl of the cachePoint. `static` is the number of
-    tools and system blocks.
+    `ends[n]` is a digest of the first n blocks, `tokens[n]` is the number of tokens in these blocks. `points` maps the
+    number of blocks before each cachePoint to the ttl of the cachePoint. `static` is the number of tools and system
+    blocks.
     """
 
     ends: tuple[bytes, ...]
@@ -56,7 +57,7 @@ class Prompt(NamedTuple):
 
 
 def prompt_of(body: Mapping[str, Any], model_id: str, known: Model, caching: Caching) -> Prompt:
-    """Build the prompt of a request's JSON for a model that caches prompts."""
+    """Build the Prompt of a request from its JSON, for a model that caches prompts."""
     digest = blake2b(model_id.encode(), digest_size=16)
     if caching.forgets == "everything":
         digest.update(_spelled(settings_of(body)))
@@ -93,15 +94,16 @@ def tools_weight(body: Mapping[str, Any], known: Model | None) -> float:
 
 def has_cache_point(call: Call) -> bool:
     """Whether the request has a cachePoint."""
-    # Most requests have no cachePoint, and the search in the raw body is fast. The search misses a "cachePoint" that is
-    # written with an escape sequence, so a body with an escape sequence is always read.
+    # Most requests have no cachePoint, and a search in the raw body is fast. It would miss a "cachePoint" that contains
+    # an escape sequence, so the JSON is searched if the body contains an escape sequence.
     raw = call.request.body
     return (b"cachePoint" in raw or b"\\u" in raw) and any("cachePoint" in each.block for each in _blocks(call.body))
 
 
 def cached_blocks(body: Mapping[str, Any], caching: Caching | None) -> list[PromptBlock]:
-    """Return the blocks and cache points that the model receives. For some models the service drops the reasoning of
-    earlier turns.
+    """Return the blocks of a request, with its cachePoints, without the blocks that the model does not receive.
+
+    For some models, the service drops the reasoning of earlier turns.
     """
     blocks = _blocks(body)
     if caching is not None and caching.drops_thoughts and any("reasoningContent" in each.block for each in blocks):
@@ -127,7 +129,7 @@ def _tools(body: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 
 def _turn(messages: Sequence[Mapping[str, Any]]) -> int:
-    """Return the index of the last user message that contains more than tool results; it begins the last turn."""
+    """Return the index of the last user message that contains more than tool results; the last turn begins there."""
     for number in reversed(range(len(messages))):
         blocks: Sequence[Mapping[str, Any]] = messages[number].get("content") or ()
         has_more = any("toolResult" not in block and "cachePoint" not in block for block in blocks)
@@ -137,7 +139,7 @@ def _turn(messages: Sequence[Mapping[str, Any]]) -> int:
 
 
 def settings_of(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those settings of a request whose change invalidates the cached messages, by path."""
+    """Return the settings of a request, by path, whose change makes a model forget the cached messages."""
     fields: Mapping[str, Any] = body.get("additionalModelRequestFields") or {}
     choice: object = member_of(body, "toolConfig", "toolChoice") or ({"auto": {}} if _tools(body) else None)
     thinking = {f"additionalModelRequestFields.{name}": fields[name] for name in _THINKING if name in fields}

@@ -1,7 +1,7 @@
-"""Rehearsal: find the rules that would refuse a recorded or made request if its model id were another one.
+"""Rehearsal: find the rules by which another model would refuse a request that a test or a recording contains.
 
 A target is a model together with the model ids that it replaces; users write it as `[PATTERN=]MODEL`. Each request is
-checked with the rules for calls, but with the target's model id. `endpoint/rehearsal_report.py` builds the report.
+checked with the same rules as a call, but with the target's model id. `endpoint/rehearsal_report.py` builds the report.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from converse_harness.errors import ReplyError
 from converse_harness.json_values import object_of
 
 ALL: Final = "all"
-"""The name for all targets: the newest model of each line in the table of models."""
+"""The word for many targets: the newest model of each line of models in the table, for example of Claude Opus."""
 
 _OF_FIELDS: Final = tuple(rule for rule in BY_NAME.values() if FIELDS in parts_of(rule.find))
-"""The rules that read additional model request fields."""
+"""The rules that read the request member `additionalModelRequestFields`."""
 
 
 class RehearsalTarget(NamedTuple):
     """A model whose rules are applied to requests in a rehearsal.
 
     `pattern` is a glob of the model ids that the model replaces; if it is empty, the model replaces the id that most
-    requests contain. `stands_for` is the id of the model behind `model`, which may be an ARN. `of_all` is true if the
-    user wrote `all`.
+    requests contain. `model` may be an ARN; `stands_for` is the id of the model behind it. `of_all` is true if the user
+    wrote `all`.
     """
 
     pattern: str
@@ -39,12 +39,15 @@ class RehearsalTarget(NamedTuple):
 
     @property
     def standing(self) -> Standing:
-        """The row of the target's model in the table of models; unknown models have no row."""
+        """The row of the target's model in the table of models; the row is None for an unknown model."""
         return standing(self.stands_for)
 
     @property
     def known(self) -> bool:
-        """Whether the table of models has a row for the model. If not, the rehearsal has no result for the target."""
+        """Whether the model has a row in the table of models.
+
+        Without a row, the rehearsal has no result for the target.
+        """
         return self.standing.model is not None
 
     @property
@@ -65,7 +68,7 @@ class RehearsalTarget(NamedTuple):
         return f" ({'; '.join(parts)})" if parts else ""
 
     def replaces(self, model_id: str) -> bool:
-        """Whether the model replaces this model id. A target without a pattern may replace every id."""
+        """Whether `pattern` matches a model id. Without a pattern, the result is always True."""
         return not self.pattern or fnmatchcase(model_id, self.pattern)
 
     def refusals(self, asked: RuleRequest, level: RuleLevel = "default", *, but: Iterable[str] = ()) -> list[Refusal]:
@@ -81,7 +84,7 @@ class RehearsalTarget(NamedTuple):
         if not self.known:
             return []
         if self.of_all:
-            level = "default"  # the strict level refuses the target's incomplete model id
+            level = "default"  # the "strict" level would refuse an incomplete model id
         found = refusals_of(asked.of_model(self.model, self.stands_for), level)
         return [each for each in found if each.rule.name not in but]
 
@@ -121,7 +124,7 @@ def target_of(text: str, models: Mapping[str, str] | None = None) -> RehearsalTa
 
 
 def targets_of(texts: Iterable[str], models: Mapping[str, str] | None = None) -> list[RehearsalTarget]:
-    """Read targets without duplicates; `all` and `PATTERN=all` become one target per line of models."""
+    """Read targets and remove duplicates. `all` and `PATTERN=all` become one target for each line of models."""
     found: list[RehearsalTarget] = []
     for text in texts:
         before, _, after = (part.strip() for part in text.rpartition("="))
@@ -133,7 +136,7 @@ def targets_of(texts: Iterable[str], models: Mapping[str, str] | None = None) ->
 
 
 def newest_models() -> Iterator[Model]:
-    """Yield the newest row of each line of models that supports Converse and has no day of retirement."""
+    """Yield, for each line of models, the newest row that supports Converse and has no day of retirement."""
     newest: dict[tuple[str, str], Model] = {}
     for row in MODELS:
         known = newest.get((row.maker, row.line))
@@ -153,9 +156,9 @@ def unknown_target(target: RehearsalTarget) -> str:
 
 
 def own_rules(asked: RuleRequest) -> frozenset[str]:
-    """Return the names of the rules that refuse a request with its own model id.
+    """Return the names of the rules that refuse a request if its own model id is kept.
 
-    If Bedrock accepted the request when it was recorded, such a rule is wrong about it, and must be ignored.
+    If Bedrock accepted the request when it was recorded, such a rule is wrong about the request, and must be ignored.
     """
     return frozenset(each.rule.name for each in refusals_of(asked))
 

@@ -39,7 +39,7 @@ _FIELDS: Final = 5
 class RefusedCall(NamedTuple):
     """One rule by which a target refuses a request; `line` is the line of the user's code that made the call.
 
-    `target` is the index of the target, `number` the number of the call in its fake or recording, from 1.
+    `target` is the index of the target. `number` is the number of the call in its fake or recording, counted from 1.
     """
 
     target: int
@@ -52,9 +52,10 @@ class RefusedCall(NamedTuple):
 
 @dataclass(slots=True)
 class Asked:
-    """The requests of one test or recording to one model id; `targets` are the indexes of the matching targets.
+    """The requests of one test or recording to one model id.
 
-    `unjudged` are the additional model request fields that no rule reads: pairs of a target's index and a name.
+    `targets` are the indexes of the targets that match this id. `unjudged` are the additional model request fields that
+    no rule reads, as pairs of a target's index and a field's name.
     """
 
     requests: int = 0
@@ -64,7 +65,10 @@ class Asked:
 
 
 class ReportLine(NamedTuple):
-    """A line of the report. In the line with the result for a target, `accepted` is True or False; elsewhere None."""
+    """A line of the report. `accepted` is None, except in the line with the result for a target.
+
+    There, `accepted` is whether the target accepts all requests.
+    """
 
     text: str
     accepted: bool | None = None
@@ -75,7 +79,11 @@ def _nothing_more(_: int, __: Collection[str]) -> Iterable[ReportLine]:
 
 
 class _Result(NamedTuple):
-    """The result for one target: the numbers of requests by replaced model id, the tests, and the refused calls."""
+    """The result for one target.
+
+    `ids` maps each replaced model id to its number of requests, `tests` is the number of tests. `refused` maps each
+    test with a refused call to its refused calls.
+    """
 
     ids: Mapping[str, int]
     tests: int
@@ -86,9 +94,10 @@ class _Result(NamedTuple):
 class RehearsalReport:
     """The requests so far, by the name of a test or recording and by model id.
 
-    `unit` is the noun for one entry ("test" or "recording"), `part` the noun for a part that may be left out. `more`
-    is a function that returns the lines that follow the lines about a target. It gets the index of the target and the
-    model ids that the target replaces. It is called only for targets that the user has named.
+    `unit` is the noun for what has a name in the report: "test" or "recording". `part` is the noun for what may be left
+    out: "test" or "exchange". `more` is a function that returns the lines that follow the lines about a target. It gets
+    the index of the target and the model ids that the target replaces. It is called only for targets that the user has
+    named.
     """
 
     targets: Sequence[RehearsalTarget]
@@ -120,7 +129,7 @@ class RehearsalReport:
         """Yield the lines of the report; if `full` is true, without a limit on the rows."""
         rules: dict[str, str] = {}
         patterns: set[str] = set()
-        """The patterns of the targets from `all` that were reported so far."""
+        """The patterns of all targets with `of_all` whose lines were already yielded."""
         for index, target in enumerate(self.targets):
             result = self._result(index, target)
             if not target.of_all:
@@ -145,7 +154,7 @@ class RehearsalReport:
         yield ReportLine(f"not rehearsed: {self._unjudged()}{_NOT_REHEARSED}")
 
     def _unjudged(self) -> str:
-        """Return text about the sent additional model request fields that no rule reads; empty if all are read."""
+        """Return text about the additional model request fields that no rule reads; empty if there are none."""
         names: set[str] = set()
         for index, target in enumerate(self.targets):
             ids = self.replaced(index) if target.known else ()
@@ -169,7 +178,10 @@ class RehearsalReport:
             yield ReportLine(f"  ... and {len(rows) - len(shown)} more, which -v shows")
 
     def _summary(self, target: RehearsalTarget, result: _Result) -> ReportLine:
-        """Return the line with the number of tests that a target accepts, and for `all` also the rules that refuse."""
+        """Return the line with the number of tests whose requests a target accepts.
+
+        If the user wrote `all`, the line also lists the rules that refuse.
+        """
         title = f"{'  ' if target.of_all else 'rehearsed as '}{target.model}{target.about}: "
         if not result.tests:
             return ReportLine(f"{title}nothing was asked")
@@ -181,7 +193,10 @@ class RehearsalReport:
         return ReportLine(f"{title}{text}", accepted=not result.refused)
 
     def _replaced(self, target: RehearsalTarget, result: _Result) -> Iterator[ReportLine]:
-        """Yield a line with the model ids that a target replaces, and the ids that it does not replace."""
+        """Yield a line with the model ids that a target replaces, or with the reason why it replaces none.
+
+        For a target without a pattern, the line also lists the ids that it does not replace.
+        """
         others = {name: count for name, count in self._ids().items() if name not in result.ids}
         if result.ids:
             why = "" if target.pattern else ", the id asked most often"
@@ -200,7 +215,7 @@ class RehearsalReport:
         ids = self._ids(index) if target.pattern else dict([*self._ids().items()][:1])
         refused: dict[str, Sequence[RefusedCall]] = {}
         tests = 0
-        for name, asked in sorted(self.asked.items()):  # the workers of xdist report in any order
+        for name, asked in sorted(self.asked.items()):  # sorted, because the workers of xdist report in any order
             of_ids = [asked[each] for each in ids if each in asked]
             tests += bool(of_ids)
             if calls := [call for each in of_ids for call in each.refused if call.target == index]:
@@ -208,9 +223,10 @@ class RehearsalReport:
         return _Result(ids, tests, refused)
 
     def _ids(self, index: int | None = None) -> Mapping[str, int]:
-        """Return the number of requests for each model id (or each id that a target matches), the largest number first.
+        """Return the number of requests for each model id, the largest number first.
 
-        The targets were matched earlier, before secrets in the ids were masked.
+        If `index` is given, only the ids that the target with this index matches are counted. They were matched before
+        secrets in them were masked.
         """
         counts: Counter[str] = Counter()
         for name, asked in (item for each in self.asked.values() for item in each.items()):
@@ -238,7 +254,7 @@ def _first(texts: Sequence[str], most: int) -> str:
 
 
 def _rows(name: str, calls: Sequence[RefusedCall]) -> Iterator[tuple[str, ...]]:
-    """Yield a row for each rule and line of code: the test, the calls, the rule, Bedrock's message, the line."""
+    """Yield a row for each rule and line of code: test, calls, rule, beginning of Bedrock's message, line."""
     groups: dict[tuple[str, str], list[RefusedCall]] = {}
     for call in sorted(calls, key=lambda each: each.number):
         groups.setdefault((call.rule, call.line), []).append(call)

@@ -45,7 +45,7 @@ In AWS's model, only operations with a stream have ModelStreamErrorException. Bo
 _CACHE_SIZE: Final = 64
 
 _UUID_VARIANTS: Final = "89ab" * 4
-"""The digits that mark the variant of a UUID (RFC 9562), one for each value of a hexadecimal digit of a hash."""
+"""The digits that mark the variant of a UUID (RFC 9562). The index is a hexadecimal digit of a hash, from 0 to 15."""
 
 _PAD_LENGTHS: Final = bytes(SHORTEST_PADDING + byte % (LONGEST_PADDING - SHORTEST_PADDING + 1) for byte in range(256))
 """A table for `bytes.translate`: it maps each byte of a hash to a padding length from 2 to 61, as in recordings."""
@@ -54,7 +54,7 @@ _PAD_LENGTHS: Final = bytes(SHORTEST_PADDING + byte % (LONGEST_PADDING - SHORTES
 class Occasion(NamedTuple):
     """One use of a reply: the seed of the Endpoint, the name of the reply's Slot (`place`), and the answered call.
 
-    `model` is the id of the model that determines how the answer is cut and which keys its usage has.
+    `model` is the id of the model that determines how the answer is cut into chunks and which keys its usage has.
     """
 
     seed: int
@@ -81,7 +81,7 @@ def _digest(seed: int, place: str, what: str, size: int) -> bytes:
 
 
 class ToolUseNames(NamedTuple):
-    """Generates toolUseIds, which are hashes of these fields and the index of a block.
+    """Generates toolUseIds. Each id is a hash of the fields of this class and the index of a content block.
 
     `turn` is one of the fields, so each turn of a conversation has different ids.
     """
@@ -97,7 +97,10 @@ class ToolUseNames(NamedTuple):
 
 
 _FramesKey = tuple[Reply, str, ToolUseNames]
-"""The values that determine the frames of a stream: the reply, the name of the chunking family, the toolUseIds."""
+"""The values that determine the frames of a stream: the reply, the name of a family of models, the toolUseIds.
+
+The models of a family cut texts into chunks in the same way.
+"""
 
 
 class Renderer:
@@ -139,7 +142,10 @@ class Renderer:
         return response
 
     def _sound(self, reply: Reply, occasion: Occasion) -> HttpResponse:
-        """Return the response without the reply's faults, except for an order fault, which is applied here."""
+        """Return the response without the scripted faults in the reply.
+
+        Only a fault in the order of events is applied here.
+        """
         match reply.body:
             case BareBody(summary):
                 raise ReplyError(
@@ -174,7 +180,10 @@ class Renderer:
         )
 
     def _encode(self, key: _FramesKey, frames: Frames, runs: Iterable[Run]) -> Iterator[list[bytes]]:
-        """Yield the frames of a stream that is not in the cache. Append them to `frames`, and cache this at the end."""
+        """Yield the frames of a stream that is not in the cache.
+
+        Append them to `frames`, and put `frames` into the cache after the last one.
+        """
         pads = b""
         start = 0
         for run in short_runs(runs):
@@ -187,17 +196,20 @@ class Renderer:
             frames += encoded
             yield encoded
         if len(self._frames) >= _CACHE_SIZE:
-            self._frames.clear()  # this operation is atomic, so threads need no lock
+            self._frames.clear()  # `clear` is atomic, so threads need no lock
         self._frames[key] = frames
 
 
 def _paddings(names: ToolUseNames, count: int) -> bytes:
-    """Return at least `count` padding lengths. For a larger `count`, the result begins with the same lengths."""
+    """Return at least `count` padding lengths. A result for a larger `count` begins with those for a smaller one."""
     return _digest(names.seed, names.place, "padding", 4 * count + 64).translate(_PAD_LENGTHS)
 
 
 def _broken_order(placement: FaultPlacement, reply: Reply, occasion: Occasion) -> Iterator[Chunk]:
-    """Yield a stream with an order fault, including its metadata. A failure in the reply ends the stream."""
+    """Yield all chunks of a stream whose events are in a wrong order, as the order fault in `placement` determines.
+
+    If the reply contains a failure, the stream ends with the failure.
+    """
     if isinstance(reply.body, EventsBody):
         sound = [dict(event) for event in reply.body.events]
     else:
@@ -225,8 +237,8 @@ def error_json(name: str, members: Mapping[str, Any]) -> bytes:
 def _runs(reply: Reply, family: Family, names: ToolUseNames) -> Iterator[Run]:
     """Yield the events of a stream, as Runs (see `stream.chunk`), except the last event, which `_last_chunk` returns.
 
-    A tool use without an id gets an id. Events after the reply's failure are left out. If the reply has an order fault,
-    they are kept, because the order fault needs all events.
+    A tool use without an id gets an id. Events after the reply's failure are left out. They are kept if the reply has
+    an order fault, which needs all events.
     """
     body, failure = reply.body, reply.failure
     if isinstance(body, EventsBody):
@@ -257,7 +269,7 @@ def _named_start(event: dict[str, Any], names: ToolUseNames) -> dict[str, Any]:
 
 
 def _named_block(block: Mapping[str, Any], index: int, names: ToolUseNames) -> Mapping[str, Any]:
-    """Return a block, or the `start` of a block. A tool use without an id gets an id."""
+    """Return a content block in which the tool use has an id. `block` may also be the `start` of a content block."""
     tool = block.get("toolUse")
     if tool is None or tool.get("toolUseId") != UNNAMED_TOOL_USE:
         return block
@@ -339,7 +351,7 @@ def _assembled(reply: Reply, occasion: Occasion, events: tuple[dict[str, Any], .
 
 
 def _failed(event: Mapping[str, Any], occasion: Occasion, delay: float) -> HttpResponse:
-    """Return the HTTP error that Converse sends in place of an exception frame or an unmodelled error frame."""
+    """Return the HTTP error that Converse sends in place of an exception frame, or of an error frame."""
     name = kind(event)
     members = event[name]
     if name == ERROR_FRAME:
@@ -357,7 +369,10 @@ def _failed(event: Mapping[str, Any], occasion: Occasion, delay: float) -> HttpR
 
 
 def _count(reply: Reply, occasion: Occasion) -> int:
-    """Return the number of stream events of the reply. If there is no pause between events, return 1 to save time."""
+    """Return the number of stream events of the reply.
+
+    If there is no pause between events, return 1 to save time, because the number has no effect then.
+    """
     return sum(1 for _ in reply.events(family_of(occasion.model))) if reply.pace.each else 1
 
 

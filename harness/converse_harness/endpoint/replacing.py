@@ -1,4 +1,4 @@
-"""The interface through which a second run of a test replaces replies."""
+"""The interface of an object that replaces replies while a test runs a second time."""
 
 from __future__ import annotations
 

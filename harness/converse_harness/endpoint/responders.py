@@ -30,11 +30,16 @@ class Situation(Protocol):
 
 
 Responder = Answering | Situation
-"""A value that a script accepts: a Reply, a function of the call that returns one, or a Case, which contains replies.
+"""A value that a script accepts: a Reply, a function that takes the call and returns a Reply, or a Case.
+
+A Case contains several replies.
 """
 
 _CASE_NAME: Final = re.compile(r"[a-z0-9]+(_[a-z0-9]+)+")
-"""Matches a text that is likely the name of a case. This module must not import the catalogue of cases."""
+"""Matches a text that may be the name of a case.
+
+The catalogue of cases cannot be asked: this module must not import it.
+"""
 
 
 def each_reply(responders: Iterable[object]) -> Iterator[object]:
@@ -45,10 +50,10 @@ def each_reply(responders: Iterable[object]) -> Iterator[object]:
 
 
 def check_answers(operation: str, answers: Iterable[object], before: str) -> list[object]:
-    """Return the answers to an operation other than Converse: each mapping becomes an output, other answers stay.
+    """Check answers to an operation other than Converse. Return them as a list of outputs, replies and functions.
 
-    Raises ReplyError, with `before` at the start of its text, for any other value, and for an output or a reply that
-    does not fit the operation.
+    A mapping is converted to an output, a Case to its replies. For other kinds of values, and for an output or a reply
+    that does not fit the operation, ReplyError is raised. Its text begins with `before`.
     """
     checked: list[object] = []
     for answer in each_reply(answers):
@@ -72,7 +77,7 @@ def check_answers(operation: str, answers: Iterable[object], before: str) -> lis
 
 
 def check_responder(responder: Any, before: str) -> None:
-    """Raise ReplyError, with `before` at the start of its text, unless the value is a Reply or a function of a call."""
+    """Raise ReplyError unless the value is a Reply or a function of a call. The error's text begins with `before`."""
     if is_async(responder):
         raise ReplyError(
             f"{before}{responder!r} is an async function, and a call is answered at once. Give a plain function of the "
@@ -122,9 +127,10 @@ def check_some(responders: Sequence[object], by: str) -> None:
 
 
 def check_endless(responders: Iterable[object], by: str) -> None:
-    """Raise ReplyError unless there is exactly one reply, without a number of uses, as `always` requires.
+    """Raise ReplyError unless there is exactly one responder that may answer any number of calls, as `always` requires.
 
-    `by` is the name of the called function, with which the error begins; it may be empty.
+    A reply must not have a number of uses, and must not be optional. `by` is the name of the called function, with
+    which the error begins; it may be empty.
     """
     responders, start = [*responders], f"{by}: " if by else ""
     if len(responders) != 1:

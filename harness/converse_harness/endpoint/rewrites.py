@@ -1,4 +1,8 @@
-"""Report the use of the prompt cache: tokens read and written, and rewrites (prefixes that were written again)."""
+"""Report the use of the prompt cache: tokens read and written, and rewrites.
+
+A rewrite is a prefix of a prompt that a call wrote to the cache, although an earlier call had cached a prefix of that
+length.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ from converse_harness.notes import Note
 from converse_harness.secrets import mask
 
 _LISTED: Final = 3
-"""A message lists at most this number of rewrites, and the number of further rewrites."""
+"""The maximum number of rewrites that a message lists. The message also contains the number of further rewrites."""
 
 _COMPARED: Final = 20
 """A call is compared with at most this number of earlier calls to the same model, from any conversation."""
@@ -27,9 +31,9 @@ _COMPARED: Final = 20
 class Rewrite:
     """A prefix of a prompt that a call wrote to the cache, although an earlier call had cached a prefix of that length.
 
-    `path` is the first difference of the two prefixes, `character` the start of the differing word, `was` and `now` the
-    old and new text. If nothing differs, `path` is empty: then the cache points of the two calls are too far apart.
-    `blocks` is the number of blocks between them; the model looks back over fewer blocks (`look_back`).
+    `path` is the path of the first difference of the two prefixes, `character` is the start of the word that differs.
+    `was` is the old text, `now` is the new text. If nothing differs, `path` is empty: then `blocks` is the number of
+    blocks between the cache points of the two calls, and the model looks back over fewer blocks (`look_back`).
     """
 
     call: Call = field(repr=False)
@@ -59,7 +63,7 @@ class Rewrite:
 
 
 class Rewrites(tuple[Rewrite, ...]):
-    """A tuple of all rewrites in the order of their calls. An empty tuple is false."""
+    """A tuple of all rewrites, in the order of their calls."""
 
     __slots__ = ()
 
@@ -78,7 +82,7 @@ class Rewrites(tuple[Rewrite, ...]):
 class CacheSummary:
     """The cache use of several calls: the tokens `read` and `written`, the `hit_rate`, and the rewrites.
 
-    `assert not converse.cache.rewrites` checks that the prefix is stable.
+    `assert not converse.cache.rewrites` checks that no call wrote a prefix again.
     """
 
     def __init__(self, calls: Sequence[Call], note: Callable[[Note], None] | None = None) -> None:
@@ -103,7 +107,7 @@ class CacheSummary:
 
     @property
     def by_model(self) -> dict[str, CacheSummary]:
-        """Maps the model ids in the requests to summaries, for models whose calls can use the cache."""
+        """Maps each model id in the requests to the summary of its calls, if one of these calls can use the cache."""
         calls: dict[str, list[Call]] = {}
         for call in self._calls:
             if use_of(call) is not None or any(_figures(call)):
@@ -131,7 +135,7 @@ class CacheSummary:
 
 
 def cache_use(call: Call) -> CacheUse:
-    """Return the tokens that a call read and wrote, and the first difference of its prompt to an earlier prompt."""
+    """Return the tokens that a call read and wrote, and the first difference of its prompt from an earlier prompt."""
     use = use_of(call)
     read, written = _figures(call)
     if use is None:
@@ -144,7 +148,10 @@ def cache_use(call: Call) -> CacheUse:
 
 
 def _figures(call: Call) -> tuple[int, int]:
-    """Return the numbers of tokens that a call read and wrote. For a recorded answer, its usage contains them."""
+    """Return the numbers of tokens that a call read from the cache and wrote to it.
+
+    For a recorded answer, these are the numbers in its usage.
+    """
     if call.reply is not None and call.reply.recorded is not None:
         usage: Mapping[str, Any] = (call.response.usage if call.response is not None else None) or {}
         return usage.get("cacheReadInputTokens", 0), usage.get("cacheWriteInputTokens", 0)
@@ -223,9 +230,9 @@ def _compared(use: PromptUse) -> _Compared | None:
     """Choose the earlier call with which a call is compared, and compare them; None if there is no such call.
 
     The first choice is the nearest earlier call of the same conversation that cached something. Its tools and system
-    prompt must be equal to those of this call, or an earlier version of them. The second choice is another earlier call
-    to the model, with an earlier version of the tools and system prompt. Then only the tokens of tools and system
-    prompt count, because different conversations have different messages.
+    prompt must be equal to those of this call, or an earlier version of them. The second choice is a call of another
+    conversation to the same model, with an earlier version of the tools and system prompt. For the second choice, only
+    the tokens of tools and system prompt count, because different conversations have different messages.
     """
     prompt = use.prompt
     parent = use.cache.parent(use.call)
@@ -250,6 +257,9 @@ def _compared(use: PromptUse) -> _Compared | None:
 
 
 def _cached(earlier: PromptUse, use: PromptUse) -> int:
-    """Return the number of blocks of the longest prefix of `earlier` that was still cached at `use`; 0 if none was."""
+    """Return the number of blocks of the longest prefix of `earlier` that was still cached at the time of `use`.
+
+    Return 0 if no prefix was cached any more.
+    """
     there = [end for end, each in earlier.prefixes.items() if each.born <= use.born and each.until > use.at]
     return max(there, default=0)

@@ -28,7 +28,7 @@ class Replies(Protocol):
 
 
 _SHOWN: Final = 20
-"""For one reply, messages list the first calls up to this number, and the last call."""
+"""For one reply, messages list the first calls that used it, at most this number, and the last one."""
 
 NOT_USED: Final = "not used"
 
@@ -37,14 +37,17 @@ _FALLBACK: Final = "always"
 
 
 class Deferred(NamedTuple):
-    """A function that builds a reply when it is needed, because a recording may contain thousands of replies."""
+    """A function `make` that builds a reply. It is called only when this reply is needed, to save time.
+
+    A recording may contain thousands of replies.
+    """
 
     make: Callable[[], Reply]
 
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """One responder of a queue, and the numbers of the calls that used it.
+    """One responder of a queue (a reply, an output or a function), and the numbers of the calls that used it.
 
     `place` is the name of the slot, for example "script.0". `uses` is the number of calls that may use the responder;
     None means no limit.
@@ -57,13 +60,16 @@ class Slot:
     required: bool = True
     """Whether the test fails if this responder is not used."""
     by: str = ""
-    """The method that was given the responder, for example "always()"; may be empty."""
+    """The method to which the user passed the responder, for example "always()"; may be empty."""
     line: UserLine | None = None
-    """The line of the user's code at which the responder was given."""
+    """The line of the user's code that passed the responder to a method."""
 
     @property
     def responder(self) -> Answering | OperationOutput | Handler:
-        """The reply, the output, or the function that computes one. Raises DamagedData for a damaged recording."""
+        """The responder itself: a reply, an output, or a function that computes one of these.
+
+        Raises DamagedData if the reply is in a damaged recording.
+        """
         if isinstance(self.source, Deferred):
             self.source = self.source.make()
         return self.source
@@ -83,7 +89,7 @@ class Slot:
 
     @property
     def is_answer(self) -> bool:
-        """Whether the responder may answer with an output or a message. A Reply that is an error does not."""
+        """Whether the responder may answer with an output or a message: true unless it is a Reply that is an error."""
         return not (isinstance(self.source, Reply) and is_failure(self.source))
 
     @property
@@ -98,7 +104,7 @@ class Slot:
 
     @property
     def summary(self) -> str:
-        """A short description of the reply, or the name of the function.
+        """A short description of the reply or output, or the name of the scripted function.
 
         If a recorded reply cannot be built, the summary is the text of the error.
         """
@@ -112,7 +118,7 @@ class Slot:
 
 
 class Missed(NamedTuple):
-    """The reason why a recording does not answer a call: `first` is one line, `told` are the lines with the details."""
+    """The reason why a recording does not answer a call: `first` is the reason in one line, `told` are the details."""
 
     first: str
     told: str
@@ -120,7 +126,10 @@ class Missed(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Queue:
-    """Slots that answer calls in order. If there is a condition, they answer only the calls that meet the condition."""
+    """A queue of slots with replies, which answer calls in order.
+
+    If there is a condition, they answer only the calls that meet the condition.
+    """
 
     name: str
     condition: Condition | None = None
@@ -128,7 +137,7 @@ class Queue:
     title: str = ""
     """The text that messages show before each reply of the queue. If the title is empty, they show the condition."""
     was_filled: bool = field(default=False, init=False)
-    """Whether responders were ever added, even if they were removed later."""
+    """Whether a responder was ever added. This remains true after responders are removed."""
     _functions: int = field(default=0, init=False, repr=False)
     _spent: int = field(default=0, init=False, repr=False)
     """The number of exhausted slots at the start of `slots`; `_functions` is the number of slots with a function.
@@ -177,7 +186,7 @@ class Queue:
 
     @property
     def runs_functions(self) -> bool:
-        """Whether the queue has a predicate, a computed reply or a pattern that may be slow."""
+        """Whether the queue may run a function of the user or a slow pattern."""
         return self._functions > 0 or (self.condition is not None and self.condition.takes_time)
 
     def next(self, call: Call) -> Slot | None:
@@ -196,22 +205,26 @@ class Queue:
         return self.slots[self._spent] if self._spent < len(self.slots) else None
 
     def where(self, slot: Slot) -> str:
-        """Return the name of the queue, as a prefix for a line of text about the slot. The prefix may be empty.
+        """Return a prefix for a line of text about the slot: the title or the condition of the queue. It may be empty.
 
-        Here all slots have the same prefix. A queue of a recording overrides this method.
+        Here all slots have the same prefix. The queue of a recording overrides this method.
         """
         title = self.title or (str(self.condition) if self.condition is not None else "")
         return f"{title}: " if title else ""
 
     def explain(self, call: Call) -> Missed | None:
-        """Return the reason why the queue does not answer a call; None if the list of its slots shows the reason.
+        """Return the reason why a recording does not answer a call; None for a queue that is not a recording.
 
-        Here the result is None, because failure messages list every slot. A queue of a recording overrides this method.
+        Failure messages list every slot of such a queue, with the reason. The queue of a recording overrides this
+        method.
         """
         return None
 
     def answers(self, call: Call) -> bool:
-        """Whether the queue may answer a call of this operation. A queue of a recording overrides this method."""
+        """Whether the queue may answer calls of the operation of this call.
+
+        The queue of a recording overrides this method.
+        """
         return call.operation in SCRIPTED
 
 
@@ -228,7 +241,7 @@ class Script:
         self.ordered = Queue("script")
         self.fallback = Queue(_FALLBACK, title=_FALLBACK)
         self.ended = 0
-        """The number of replies whose `with` block has ended. Such replies do not answer calls any more."""
+        """The number of replies that answer no calls any more, because the `with` block that added them has ended."""
         self.operations: dict[str, tuple[Queue, Queue]] = {}
         """The two queues of `on_operation` for each operation: answers in order, and the function for all other calls.
         """
@@ -271,9 +284,10 @@ class Script:
         return queue
 
     def on_operation(self, name: str, answers: Sequence[object], *, by: str = "") -> list[tuple[Queue, Slot]]:
-        """Add answers to an operation other than Converse, in order. A single function answers all other calls.
+        """Add answers to an operation other than Converse, in order. Raises ReplyError as `Queue.add` does.
 
-        Raises ReplyError as `Queue.add` does.
+        If the only answer is a function, it answers every call for which no other answer is left. It replaces an
+        earlier such function.
         """
         condition, title = Condition(operation=name), f'on_operation("{name}")'
         new = Queue(name, condition, title=title), Queue(f"{name}.{_FALLBACK}", condition, title=title)
@@ -291,7 +305,7 @@ class Script:
         return [queue for queue in self._queues if queue.slots and queue.operation in _named(name)]
 
     def ran_out(self, call: Call) -> bool:
-        """Whether the test scripted an answer for such a call, but all slots are exhausted.
+        """Whether the script has an answer to calls such as this one, but all slots of its queue are exhausted.
 
         Scripted errors do not count. After such errors, the fake may answer the operation itself, for example
         CountTokens.
@@ -312,7 +326,7 @@ class Script:
 
     @property
     def runs_functions(self) -> bool:
-        """Whether the script has a predicate, a computed reply or a pattern that may be slow."""
+        """Whether the script may run a function of the user or a slow pattern."""
         return any(queue.runs_functions for queue in self._queues)
 
     @property
@@ -322,7 +336,7 @@ class Script:
 
 
 def _named(operation: str | None) -> Sequence[str | None]:
-    """Return the values of `Queue.operation` for the queues that may answer calls of this operation."""
+    """Return the values of `Queue.operation` for the queues that may answer calls of `operation`."""
     return (None,) if operation in SCRIPTED else () if operation is None else (operation,)
 
 
@@ -330,8 +344,8 @@ def describe(script: Script, call: Call | None = None, *, recordings: bool = Tru
     """Return two texts for each slot: a summary of its reply, and its state.
 
     If `call` does not meet the condition of the slot, the state lists the parts of the condition that fail. Otherwise
-    the state lists the calls that used the slot. Slots with the fewest failing parts come first. Slots of another
-    operation than the call's are left out. `recordings=False` leaves out the slots of recordings.
+    the state lists the calls that used the slot. Slots with the fewest failing parts come first. Slots for another
+    operation than that of `call` are left out. `recordings=False` leaves out the slots of recordings.
     """
     rows: list[tuple[int, str, str]] = []
     for queue, slot in script.slots():
@@ -348,7 +362,10 @@ def describe(script: Script, call: Call | None = None, *, recordings: bool = Tru
 
 
 def scripted_in_short(script: Script) -> list[str]:
-    """Return the numbers of scripted and unused replies, and the script's other parts, as texts; [] for no script."""
+    """Return texts that summarise a script: the numbers of its replies, its fallback, its answers to other operations.
+
+    The list is empty for an empty script.
+    """
     slots = [slot for queue in (*script.whens, *script.recordings, script.ordered) for slot in queue.slots]
     parts = [_counted(slots, "scripted reply", "scripted replies")] if slots else []
     parts += [f"always {slot.summary}" for slot in script.fallback.slots]

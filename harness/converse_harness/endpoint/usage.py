@@ -16,10 +16,10 @@ from converse_harness.stream.chunk import estimate_tokens
 
 
 class UsageKeys(NamedTuple):
-    """The keys for cache tokens in the usage of a model's JSON answers.
+    """The members that count cache tokens in the usage of a model's JSON answers.
 
-    `always` are the counters in the usage of a request without a cachePoint. `details`: whether the usage also has
-    cacheDetails, which lists the written tokens by ttl.
+    `always` contains those members that are there even if the request has no cachePoint. `details` is whether the usage
+    may also have cacheDetails, which lists the written tokens by ttl.
     """
 
     always: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ _IN_JSON: Final = (
 )
 """The cache counters in JSON answers, by model; the first row that contains the model applies.
 
-Source: recorded answers, with their numbers in parentheses. Claude up to 3.5 has no counters (24 of 24). Claude 3.7 and
+Source: recorded answers; their numbers are in parentheses. Claude up to 3.5 has no counters (24 of 24). Claude 3.7 and
 4 have both pairs, _READ and _WRITTEN (95). Sonnet 5 has the pair _READ (13, all without a cachePoint). Nova has both
 pairs only with a cachePoint (9 with, 139 without). Some answers that wrote to the cache contain cacheDetails: 4 of 6
 from Sonnet 4.5, all from newer models, none from 3.7 or Nova. Streams of every model have the four counters only if the
@@ -48,7 +48,9 @@ request has a cachePoint, and never cacheDetails.
 
 
 def usage(call: Call, body: MessageBody, given: Mapping[str, Any] | None, model_id: str) -> dict[str, Any]:
-    """Build the TokenUsage of an answer, with the keys of a model. Values in `given` replace estimates.
+    """Build the TokenUsage of an answer, with the keys that the model `model_id` sends.
+
+    Values in `given` replace estimates.
 
     Cache tokens are part of the total, as in Bedrock's answers. Tokens that the model caches without a cachePoint count
     as normal input.
@@ -85,5 +87,8 @@ def request_tokens(call: Call) -> int:
 
 
 def count_tokens(call: Call) -> int:
-    """Return the number of tokens for a CountTokens answer; it equals `inputTokens` of an answer to these messages."""
+    """Return the number of tokens for an answer of CountTokens.
+
+    It equals `inputTokens` in the usage of a Converse answer to the same messages.
+    """
     return request_tokens(call) if call.messages else estimate_tokens(call.params)

@@ -28,10 +28,10 @@ def notebook_view(call: Call) -> str:
 
 
 def views_of(calls: Sequence[Call], clean: Clean | None = None) -> list[CallView]:
-    """Return the views of calls, in their order. `clean` masks the secrets in a value; by default, `mask_value` does.
+    """Return the views of calls, in their order. `clean` masks the secrets in a value; None stands for `mask_value`.
 
-    A message that several requests contain is masked only once. If `clean` is a MessageMemory, masked messages are also
-    kept for the next call of this function.
+    A message that several requests contain is masked only once. If `clean` is a MessageMemory, it keeps the masked
+    messages for the next call of this function.
     """
     if not isinstance(clean, MessageMemory):
         clean = MessageMemory(clean or partial(mask_value, own=own_secrets()))
@@ -68,12 +68,12 @@ class MessageMemory:
         return str(self._clean(text)) if text else ""
 
     def request(self, body: Mapping[str, Any]) -> Any:
-        """Return the JSON of a request with its secrets masked, in each message separately."""
+        """Return the JSON of a request with its secrets masked. Each message is masked separately."""
         messages = body.get("messages")
         if not is_array(messages):
             return self(body)
         cleaned = self({**body, "messages": None})
-        if not is_object(cleaned):  # a secret cannot be masked alone, so `clean` replaced the whole request
+        if not is_object(cleaned):  # `clean` replaced it, as it cannot mask the secret alone
             return cleaned
         return {**cleaned, "messages": [self._message(each) for each in messages]}
 
@@ -131,9 +131,10 @@ def _request(call: Call, clean: MessageMemory) -> Any:
 
 
 def _answer(call: Call) -> Any:
-    """Return the JSON of the whole answer, as it was sent or in the form of AWS's API; None if there is no answer.
+    """Return the JSON of the whole answer; None if there is no complete answer.
 
-    A body that is not JSON is returned as text.
+    An answer that is a stream, or that a real service sent, has the form of AWS's ConverseResponse. Other answers are
+    returned as they were sent. A body that is not JSON is returned as text.
     """
     if not call.events and call.answered.passed_on is None:
         data = b"".join(call.answered.taken.data)

@@ -30,10 +30,6 @@ def _skips_of_call(seconds: float) -> bool:
     return held is not None and _skips(held.entry.responder, seconds, held.call)
 
 
-def _skips_of_test(seconds: float) -> bool:
-    return _skips(registry.current(), seconds)
-
-
 class _Module:
     """Replaces the module `real` inside one library. All attributes except `sleep` are those of `real`."""
 
@@ -72,7 +68,7 @@ def _without_async_sleep(skips: Callable[[float], bool]) -> Callable[[Any], Any]
 
 
 without_call_waits = _without_async_sleep(_skips_of_call)
-without_test_waits = _without_async_sleep(_skips_of_test)
+without_test_waits = _without_async_sleep(lambda seconds: _skips(registry.current(), seconds))
 
 
 @replacement

@@ -41,10 +41,6 @@ def _matches(pattern: str) -> Callable[[str], object]:
     return re.compile(pattern, re.ASCII).fullmatch
 
 
-def _any(text: str) -> bool:
-    return True
-
-
 def is_date(text: str) -> bool:
     """Whether a text is a full date, such as 2026-01-31."""
     return bool(re.fullmatch(r"\d{4}-\d\d-\d\d", text, re.ASCII)) and _parses(dt.date.fromisoformat, text)
@@ -98,7 +94,7 @@ STRING_FORMATS: Final[Mapping[str, StringFormat]] = {
     "iri": _WEB,
     "iri-reference": _WEB,
     "url": _WEB,
-    "uri-template": StringFormat(lambda number: _numbered("https://example.com/", number), _any),
+    "uri-template": StringFormat(lambda number: _numbered("https://example.com/", number), lambda text: True),
     "uuid": StringFormat(partial(_uuid, 4), _matches(_UUID)),
     **{f"uuid{version}": StringFormat(partial(_uuid, version), _matches(_UUID)) for version in range(1, 9)},
     "json-pointer": StringFormat(lambda number: _numbered("/a", number), _matches(r"(/([^~/]|~[01])*)*")),

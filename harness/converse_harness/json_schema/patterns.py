@@ -181,15 +181,11 @@ _CATEGORIES: Final[Mapping[str, str]] = {
 }
 
 
-def _category(value: Any) -> _Test:
-    return re.compile(_CATEGORIES[str(value)], re.ASCII).fullmatch
-
-
 _TESTS: Final[Mapping[str, Callable[[Any], _Test]]] = {
     "LITERAL": lambda value: lambda char: ord(char) == value,
     "NOT_LITERAL": lambda value: lambda char: ord(char) != value,
     "RANGE": lambda value: lambda char: value[0] <= ord(char) <= value[1],
     "ANY": lambda value: lambda char: True,
-    "CATEGORY": _category,
+    "CATEGORY": lambda value: re.compile(_CATEGORIES[str(value)], re.ASCII).fullmatch,
 }
 """Maps each kind of part in a character class to a function that makes the test of a character."""

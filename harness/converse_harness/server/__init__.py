@@ -1,1 +1,1 @@
-"""The server for clients in other processes: HTTP/1.1 and HTTP/2 on one port, recording proxy, ASGI, control API."""
+"""The server, for clients outside the test's process: HTTP/1.1 and HTTP/2, recording proxy, ASGI app, control API."""

@@ -1,7 +1,7 @@
-"""The ASGI transport: a fake as an application that an ASGI server runs, with the server's workers, TLS and protocols.
+"""The ASGI transport: a fake as an application for an ASGI server, which provides workers, TLS and protocols.
 
-The server must support ASGI 3 and use asyncio. An application closes a connection by raising an exception; it cannot
-reset a connection.
+The server must support ASGI 3 and use asyncio. An ASGI application can close a connection, by raising an exception; it
+cannot reset one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 _BATCH: Final = 32_768
-"""After this number of bytes, the sender of an answer lets other tasks of the event loop run."""
+"""Number of bytes of an answer that are sent before other tasks of the event loop may run."""
 
 _UNKNOWN_SCOPE: Final = (
     "an ASGI scope of type {type!r} came to a ConverseApp, which answers 'http' and 'lifespan': that is how Bedrock is "
@@ -49,7 +49,7 @@ class _AsgiFake(Fake):
 
     @property
     def _state(self) -> str:
-        return "open"  # regardless of the server that runs the app
+        return "open"  # whether or not a server runs the app
 
 
 class ConverseApp:
@@ -57,8 +57,8 @@ class ConverseApp:
 
     Replies are scripted as for any Fake: `app.fake.when(...)`, `app.fake.always(...)`. Each worker of a server has its
     own app, which does not see the calls of other workers. `rules` is the level at which Bedrock's rules for requests
-    are enforced, `history` the treatment of requests that change earlier answers. Functions in a script run in threads
-    of the event loop's default executor.
+    are enforced. `history` is the reaction to a request that changes an earlier answer. Functions in a script run in
+    threads of the event loop's default executor.
 
     >>> import asyncio, httpx
     >>> from converse_harness import reply
@@ -83,9 +83,9 @@ class ConverseApp:
         self.fake: Fake = _AsgiFake(*replies, seed=seed, rules=rules, history=history, cache_minimum=cache_minimum)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one HTTP request, or the lifespan of the server; servers call this method.
+        """Handle one HTTP request, or the startup and shutdown of the server (ASGI "lifespan").
 
-        Raises TransportError for any other ASGI scope.
+        The ASGI server calls this method. Raises TransportError for an ASGI scope of another type.
         """
         if scope["type"] == "lifespan":
             await _live(receive, send)
@@ -110,7 +110,7 @@ class ConverseApp:
             await _give(exchange, started, leaving, send)
         finally:
             leaving.cancel()
-            with suppress(asyncio.CancelledError):  # it was cancelled in the line above
+            with suppress(asyncio.CancelledError):  # `leaving` was cancelled in the line above
                 await leaving
 
     def __repr__(self) -> str:
@@ -118,9 +118,9 @@ class ConverseApp:
 
 
 async def _give(exchange: TransportExchange, started: float, leaving: asyncio.Future[None], send: Send) -> None:
-    """Send an answer until its end or until the client disconnects; the future `leaving` is done once it does.
+    """Send an answer until it ends or the client disconnects. `leaving` is done once the client has disconnected.
 
-    Raises ConnectionAbortedError if the script breaks the answer.
+    Raises ConnectionAbortedError if the script says that the connection breaks; the ASGI server then closes it.
     """
     reader, response = ResponseReader(exchange, started), exchange.response
     try:
@@ -140,13 +140,14 @@ async def _give(exchange: TransportExchange, started: float, leaving: asyncio.Fu
             with suppress(OSError):  # the client received everything, and may have disconnected
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
     finally:
-        reader.end("cut")  # has an effect only if the server cancelled the answer
+        reader.end("cut")  # has an effect only if the server cancelled this task
 
 
 async def _sent(reader: ResponseReader, leaving: asyncio.Future[None], send: Send) -> bool:
-    """Send the head and all chunks. Return False if the client disconnected before the end, otherwise True.
+    """Send the head and all chunks of the answer that `reader` reads.
 
-    The head has no `Date`, because the ASGI server adds this header.
+    Return False if the client disconnected before the end, otherwise True. The head has no `Date`, because the ASGI
+    server adds this header.
     """
     response = reader.exchange.response
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in portable_headers(response)]
@@ -156,7 +157,7 @@ async def _sent(reader: ResponseReader, leaving: asyncio.Future[None], send: Sen
         await _pause(leaving, due)
     if leaving.done():
         return False
-    with suppress(OSError):  # newer servers raise OSError if the client has disconnected
+    with suppress(OSError):  # newer ASGI servers raise OSError if the client has disconnected
         if any(name == "Transfer-Encoding" for name, _ in response.headers):
             await send(waiting.pop())
         batch = 0
@@ -179,12 +180,12 @@ async def _sent(reader: ResponseReader, leaving: asyncio.Future[None], send: Sen
 
 
 async def _pause(leaving: asyncio.Future[None], due: float) -> None:
-    """Sleep until this time, or until the client disconnects."""
+    """Sleep until the time `due`, or until `leaving` is done because the client has disconnected."""
     await asyncio.wait({leaving}, timeout=max(0.0, due - monotonic()))
 
 
 async def _live(receive: Receive, send: Send) -> None:
-    """Answer the startup and shutdown of the server; the app has nothing to start or stop."""
+    """Answer the messages about startup and shutdown of the server; the app has nothing to start or stop."""
     while True:
         message = await receive()
         await send({"type": f"{message['type']}.complete"})
@@ -195,7 +196,7 @@ async def _live(receive: Receive, send: Send) -> None:
 async def _body(receive: Receive) -> bytes | None:
     """Return the request's body; None if the client disconnected before the end of the body.
 
-    If the body is longer than the limit, only its beginning is read and returned, which is also longer than the limit.
+    Reading stops as soon as the part that has arrived is longer than `LIMITS.body`; this part is then returned.
     """
     body = bytearray()
     while True:
@@ -216,7 +217,7 @@ async def _left(receive: Receive) -> None:
 def _target(scope: Scope) -> str:
     """Return the path and query as the client sent them, without the path at which the app is mounted.
 
-    In `scope["path"]` the `%2F` of an ARN is decoded, so it is used only if the server provides no `raw_path`.
+    `scope["path"]` is used only if the server provides no `raw_path`: in it, the `%2F` of an ARN is decoded already.
     """
     raw: bytes | None = scope.get("raw_path")
     path = quote(scope["path"], safe="/") if raw is None else raw.partition(b"?")[0].decode("latin-1")

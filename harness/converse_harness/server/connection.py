@@ -36,21 +36,24 @@ _LOOK_AGAIN: Final = 0.005
 """Seconds between two checks for bytes that the peer has not acknowledged."""
 
 InThread = Callable[[Callable[[], TransportExchange], Callable[[TransportExchange], None], bool], None]
-"""A function that calls its first argument in a thread, and then its second argument with the result in the event loop.
+"""A function that calls its first argument in a thread, and then, in the event loop, its second with the result.
 
 The third argument is whether the answer comes from an upstream service.
 """
 
 
 def _on_its_way(number: int) -> int:
-    """Return the number of sent bytes that the peer has not acknowledged; always 0 on systems other than Linux."""
+    """Return how many sent bytes the peer has not acknowledged; always 0 on systems other than Linux.
+
+    `number` is the file descriptor of the socket.
+    """
     if sys.platform != "linux":
         return 0
     return int.from_bytes(fcntl.ioctl(number, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
 
 
 class Connection(asyncio.Protocol):
-    """Reads requests from one client, gets their answers from the mounts, and delivers these answers."""
+    """Reads requests from one client, gets answers from `mounts` (the fakes of the server), and sends them."""
 
     def __init__(
         self,
@@ -70,7 +73,8 @@ class Connection(asyncio.Protocol):
         self._open_ones = open_ones
         self._slow = slow
         self._deliveries: dict[int, SocketDelivery] = {}
-        """The delivery of each stream, also while its answer is being computed in a thread."""
+        """By stream number: the object that sends the answer. It exists even while a thread still computes the answer.
+        """
         self._events: deque[Event] = deque()
         self._handling = False
         self._heard = 0.0
@@ -82,10 +86,10 @@ class Connection(asyncio.Protocol):
         self._draining = False
         """Whether all answers are written, and the connection only waits for the client to read them.
 
-        Input is then discarded. To close the connection while the client still sends would lose the answers.
+        Input is then discarded. If the connection were closed while the client still sends, the answers would be lost.
         """
 
-    # Callbacks of asyncio
+    # Methods that asyncio calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Called when a client has connected."""
@@ -125,7 +129,7 @@ class Connection(asyncio.Protocol):
         self._transport.pause_reading()
 
     def resume_writing(self) -> None:
-        """Called when the client has read enough: continue to write answers and to read requests."""
+        """Called when the client has read enough: continue to write answers and to read requests, or to reset."""
         self.writable = True
         if self._resetting:
             self._reset_when_sent()
@@ -135,7 +139,7 @@ class Connection(asyncio.Protocol):
             delivery.run()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Called when the connection has ended, on either side."""
+        """Called when the connection has ended, whichever side ended it."""
         self._open_ones.discard(self)
         self.writable = False
         if self._timer is not None:
@@ -147,10 +151,10 @@ class Connection(asyncio.Protocol):
             delivery.drop(outcome)
         self._deliveries.clear()
 
-    # The interface for deliveries
+    # Methods that a SocketDelivery calls, and their helpers
 
     def flush(self) -> None:
-        """Write the protocol's pending bytes; after the connection's last answer, close the connection."""
+        """Send the bytes that `http` has ready. If no answer can follow on this connection, close it."""
         out = self.http.take()
         if out and not (self._draining or self._transport.is_closing()):
             self._transport.write(out)
@@ -164,7 +168,7 @@ class Connection(asyncio.Protocol):
     def _drain(self) -> None:
         """Close the sending side, and discard input until the connection closes.
 
-        To close the connection while the client still sends would reset it, and lose the answer.
+        If the connection were closed while the client still sends, it would be reset, and the answer would be lost.
         """
         if not (self._draining or self._transport.is_closing()):
             self._draining = True
@@ -172,7 +176,7 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
 
     def finished(self, delivery: SocketDelivery, arrived: list[Event], *, stale: bool = False) -> None:
-        """Remove a delivery that was written in full or whose stream was reset. Then handle the requests in `arrived`.
+        """Remove a delivery that is written in full or whose stream was reset. Then handle the events in `arrived`.
 
         If `stale` is true, the next request on this connection causes a reset.
         """
@@ -193,7 +197,7 @@ class Connection(asyncio.Protocol):
         self._drain()
 
     def reset(self) -> None:
-        """Reset the connection (RST) once the client has received everything."""
+        """Reset the connection (RST) once all bytes are written and, on Linux, the client has acknowledged them."""
         self.flush()
         self._resetting = True
         if self._transport.get_write_buffer_size():
@@ -202,7 +206,7 @@ class Connection(asyncio.Protocol):
             self._reset_when_sent()
 
     def _reset_when_sent(self) -> None:
-        """Reset the connection, or check again later if bytes are unacknowledged: a reset discards unsent bytes."""
+        """Reset the connection once the client has acknowledged all bytes, because a reset discards unsent bytes."""
         if self._transport.is_closing():
             return
         if _on_its_way(self.fileno()):
@@ -210,10 +214,10 @@ class Connection(asyncio.Protocol):
         else:
             self._reset_now()
 
-    # Cutting
+    # Breaking off answers, and closing the socket
 
     def cut(self, owner: object = None) -> None:
-        """Reset all answers of one owner (a fake); without an owner, reset the whole connection."""
+        """Break off all answers of the fake `owner` by resets. Without an owner, reset the whole connection."""
         for stream, delivery in [*self._deliveries.items()]:
             if owner is None or delivery.owner is owner:
                 delivery.drop("cut")
@@ -227,7 +231,7 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
     def answers_for(self, owner: object) -> bool:
-        """Return whether an answer of this owner (a fake) is in progress, even if no bytes of it are being sent.
+        """Return whether an answer of the fake `owner` is in progress, even if nothing of the answer is sent yet.
 
         Any thread may call this method.
         """
@@ -243,13 +247,16 @@ class Connection(asyncio.Protocol):
         self._transport.abort()
 
     def _close_by(self, linger: bytes) -> None:
-        """Set whether closing the socket (by us or by the kernel) sends FIN or resets the connection."""
+        """Set how the connection ends when this process or the kernel closes the socket.
+
+        `linger` is `_LINGER` for a normal end (FIN), or `_LINGER_NOT` for a reset (RST).
+        """
         connected: socket.socket | None = self._transport.get_extra_info("socket")
         if linger is not self._linger and connected is not None and not self._transport.is_closing():
             self._linger = linger
             connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
 
-    # Requests
+    # Handling requests
 
     def _choose(self, first: bytes) -> None:
         self._chosen, self._first = True, b""
@@ -261,7 +268,7 @@ class Connection(asyncio.Protocol):
             self.http = Http1(self._limits)
 
     def _handle(self, events: list[Event]) -> None:
-        # A loop replaces recursion: each finished answer starts the next one, and many requests may arrive at once.
+        # Without this loop, the end of each answer would call this method recursively for the next of many requests.
         self._events += events
         if self._handling:
             return
@@ -302,8 +309,8 @@ class Connection(asyncio.Protocol):
             delivery.drop("closed by client")
         delivery.start(exchange)
         if delivery.stream in self._deliveries:
-            # If this process is killed now, the kernel closes the socket. Node treats a normal close of an HTTP/2
-            # connection as the end of its streams, so make the close a reset.
+            # If this process is killed during the answer, the kernel closes the socket. A normal close of an HTTP/2
+            # connection would look to Node.js like the regular end of the answer, so let the close be a reset.
             self._close_by(_LINGER_NOT)
 
     # Timeouts

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from converse_harness.server.h2 import Http2
 
 _BATCH: Final = 32_768
-"""After this number of bytes, a delivery lets other tasks of the event loop run."""
+"""Number of bytes that a delivery writes before it lets other tasks of the event loop run."""
 
 WAITING: Final = Chunk(b"", math.inf)
 """Placeholder for a chunk that has not arrived yet."""
@@ -30,8 +30,8 @@ WAITING: Final = Chunk(b"", math.inf)
 class Arriving(Iterator[Chunk]):
     """Iterates over the pieces of a body that arrive while the answer is being sent.
 
-    Yields WAITING if the next piece has not arrived. Another thread appends to `pieces` and then calls `came`, which
-    calls `waker` if WAITING was yielded before.
+    Yields WAITING if the next piece has not arrived. Another thread appends to `pieces` and then calls `came`. If
+    WAITING was yielded before, `came` calls `waker`.
     """
 
     def __init__(self, pieces: Sequence[tuple[bytes, float]]) -> None:
@@ -43,7 +43,8 @@ class Arriving(Iterator[Chunk]):
 
     def __next__(self) -> Chunk:
         while True:
-            over = self._over  # read before the pieces, because the last piece is appended before `_over` is set
+            # Read `_over` before the pieces: the last piece is appended before `_over` is set, so none is missed.
+            over = self._over
             data = self._piece()
             if data is not None:
                 return Chunk(data)
@@ -51,7 +52,7 @@ class Arriving(Iterator[Chunk]):
                 raise StopIteration
             if self._asleep:
                 return WAITING
-            self._asleep = True  # then look again, because a piece that has just arrived did not call `waker`
+            self._asleep = True  # look again: a piece that arrived before this line did not call `waker`
 
     def _piece(self) -> bytes | None:
         """Return the next piece; None if it has not arrived."""
@@ -61,7 +62,7 @@ class Arriving(Iterator[Chunk]):
         return self._pieces[self._next - 1][0]
 
     def came(self, *, end: bool = False) -> None:
-        """Note that a piece, or the end of the body, has arrived."""
+        """Note that a piece has arrived, or the end of the body (`end`). Call `waker` if WAITING was yielded."""
         self._over = self._over or end
         if self._asleep and self.waker is not None:
             self._asleep = False
@@ -76,16 +77,19 @@ class Link(Protocol):
     writable: bool
 
     def flush(self) -> None:
-        """Write the protocol's pending bytes."""
+        """Send the bytes that `http` has ready."""
 
     def finished(self, delivery: SocketDelivery, arrived: list[Event], *, stale: bool = False) -> None:
-        """Remove a delivery that was written in full or whose stream was reset; then handle requests that arrived."""
+        """Remove a delivery that is written in full or whose stream was reset. Then handle the events in `arrived`.
+
+        If `stale` is true, the next request on this connection causes a reset.
+        """
 
     def hang_up(self) -> None:
         """Close the connection normally (FIN) once everything is written."""
 
     def reset(self) -> None:
-        """Reset the connection once everything is written (RST)."""
+        """Reset the connection (RST) once everything is written."""
 
 
 _SHORT: Final = 128
@@ -93,7 +97,10 @@ _SHORT: Final = 128
 
 
 def _in_runs(stream: StreamChunks) -> Iterator[Chunk | list[bytes]]:
-    """Yield the frames of a stream without pauses, in lists of at most _SHORT frames; then its last chunk, if any."""
+    """Yield the frames of `stream`, which has no pauses, in lists of at most _SHORT frames.
+
+    The last chunk of the stream, if any, follows as a Chunk of its own.
+    """
     sent = 0
     for run in stream.runs:
         sent += len(run)
@@ -105,11 +112,11 @@ def _in_runs(stream: StreamChunks) -> Iterator[Chunk | list[bytes]]:
 
 @dataclass(slots=True, eq=False)
 class SocketDelivery:
-    """Sends one exchange without a task or thread of its own: `run` continues until it has to wait.
+    """Sends the answer of one exchange without a task or thread of its own: `run` continues until it has to wait.
 
     The delivery waits for the exchange, a timer, the socket (`Link.writable`), the client's flow-control window, or
-    chunks from another thread; the code that notices the change calls `run` again. `owner` is the fake that answers;
-    closing the fake cuts the delivery.
+    chunks from another thread. The code that notices the change calls `run` again. `owner` is the fake that answers;
+    closing the fake breaks off the answer.
     """
 
     link: Link
@@ -126,9 +133,9 @@ class SocketDelivery:
     _chunks: Iterator[Chunk | list[bytes]] = field(default_factory=lambda: repeat(WAITING))
     _chunk: Chunk | list[bytes] | None = WAITING
     _is_due: bool = False
-    """Whether the delay of the chunk has passed."""
+    """Whether the delay of `_chunk` has passed."""
     _at: int = 0
-    """The number of bytes of the chunk that are already written."""
+    """The number of bytes of `_chunk` that are already written."""
     _batch: int = 0
 
     def __post_init__(self) -> None:
@@ -137,7 +144,7 @@ class SocketDelivery:
     def start(self, exchange: TransportExchange) -> None:
         """Start to send the answer of an exchange.
 
-        The head of a stream is sent immediately. Every other head is sent together with the body.
+        The head of a chunked answer is sent immediately, any other head together with the body.
         """
         if self.outcome != "still running":
             exchange.ended(self.outcome)
@@ -215,11 +222,11 @@ class SocketDelivery:
                 self._at += room
                 self._batch += room
             else:
-                break  # 0 means that the flow-control window is full, -1 that the stream has ended
+                break  # `room` is 0 if the flow-control window is full, -1 if the stream has ended
         link.flush()
 
     def _write_due(self, chunk: Chunk, room: int) -> None:
-        """Write the rest of a chunk, and following chunks without a delay while there is room."""
+        """Write the rest of `chunk`, then further chunks without a delay, as long as all fit in `room` bytes."""
         body, stream = self.link.http.body, self.stream
         body(stream, chunk.data[self._at :])
         size = len(chunk.data) - self._at
@@ -241,7 +248,7 @@ class SocketDelivery:
         self.link.http.head(self.stream, self._exchange.response, http_date())
 
     def _waits(self, chunk: Chunk) -> bool:
-        """Return whether the chunk is not due yet, and if so set a timer.
+        """Return whether `chunk` is not due yet; if so, set a timer.
 
         The delay of a chunk starts when the previous chunk was due.
         """
@@ -290,7 +297,7 @@ class SocketDelivery:
         link.flush()
 
     def drop(self, outcome: CallOutcome) -> None:
-        """Stop writing, because the client has disconnected or the fake was closed, and set the outcome."""
+        """Stop writing, and set the outcome: the client has disconnected, the fake was closed, or a script failed."""
         if self._timer is not None:
             self._timer.cancel()
         self._chunks, self._chunk = iter(()), None

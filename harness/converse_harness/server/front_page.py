@@ -33,8 +33,8 @@ def for_people(
 ) -> Callable[[], HttpResponse] | None:
     """Return a function that answers a browser's request; None if the request may come from a client of Bedrock.
 
-    Browsers ask for the `page`, at the server's own URL and at the URLs of its fakes, whose paths are `prefixes`. They
-    also ask for an icon, which this server does not have.
+    `page` answers at the server's own URL and at the URLs of its fakes, whose paths are `prefixes`. A browser that asks
+    for an icon gets 404.
     """
     path = request.target.partition("?")[0].rstrip("/")
     if request.method != "GET":
@@ -54,6 +54,6 @@ def front_page(problem: str = "") -> HttpResponse:
 
 
 def html_response(page: bytes, headers: tuple[tuple[str, str], ...] = (), status: int = 200) -> HttpResponse:
-    """Return a response with a page of HTML. `headers` are added to those that describe the body."""
+    """Return a response with a page of HTML. `headers` follow the headers that describe the body."""
     about = (("Content-Type", "text/html; charset=utf-8"), ("Content-Length", str(len(page))))
     return HttpResponse(status, (*about, *headers, ("Connection", "keep-alive")), (Chunk(page),))

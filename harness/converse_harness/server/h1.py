@@ -23,7 +23,7 @@ _WITHOUT_LIMIT = 1 << 30
 
 
 class Http1:
-    """One connection with one request at a time; further requests wait in h11's buffer."""
+    """One HTTP/1.1 connection with one request at a time; further requests wait in h11's buffer."""
 
     def __init__(self, limits: Limits = LIMITS) -> None:
         self.done = False
@@ -41,7 +41,7 @@ class Http1:
         self._silent = False
         """Whether the body of the answer is omitted, because the method is HEAD."""
         self._last = False
-        """Whether the connection closes after this answer."""
+        """Whether the connection closes after the current answer."""
 
     def _reader(self) -> h11.Connection:
         return h11.Connection(h11.SERVER, max_incomplete_event_size=self._limits.head)
@@ -57,12 +57,15 @@ class Http1:
         return len(self._h11.trailing_data[0]) if self._answering else 0
 
     def receive(self, data: bytes) -> list[Event]:
-        """Process bytes from the client, and return the events that they complete; b"" means that the client closed."""
+        """Process bytes from the client, and return the events that they complete.
+
+        The value b"" means that the client has closed its side of the connection.
+        """
         if self.done:
             return []
         try:
             self._h11.receive_data(data)
-        except RuntimeError:  # bytes arrived after the client closed; asyncio never delivers such bytes
+        except RuntimeError:  # bytes came after the client closed its side; asyncio never delivers such bytes
             self.done = True
             return []
         return self._read()
@@ -94,7 +97,7 @@ class Http1:
                     return [self._arrived()]
                 case h11.NEED_DATA:
                     break
-                case _:  # the client closed, or switches to another protocol
+                case _:  # the client closed its side, or switches to another protocol
                     self.done = True
         return []
 
@@ -183,7 +186,7 @@ class Http1:
         return self._read() if ahead or closed else []
 
     def reset(self, stream: int) -> bool:
-        """Return False, because HTTP/1.1 can only reset the whole connection."""
+        """Mark the connection as done and return False, because HTTP/1.1 can reset only the whole connection."""
         self.done = True
         return False
 
@@ -198,7 +201,7 @@ class Http1:
 
 
 def _origin_form(target: str) -> str:
-    """Return the path and query of a request target; the target is a whole URL if the client uses us as a proxy."""
+    """Return the path and query of a request target. A client that uses this server as a proxy sends a whole URL."""
     _, scheme, rest = target.partition("://")
     if target.startswith("/") or not scheme:
         return target

@@ -25,7 +25,7 @@ _WINDOW = 1 << 20
 """Number of bytes that a client may send on a stream before it must wait for a window update."""
 
 _FRAMES_OF_A_REQUEST = 4
-"""Number of empty frames that a client may send per request, for instance a PING or a change of a window."""
+"""Number of empty frames (for instance PING) that a client may send for each request."""
 
 _LENGTH = 3
 """Number of bytes at the start of a frame's header that contain the length of the payload."""
@@ -34,8 +34,8 @@ _LENGTH = 3
 class _Connection(H2Connection):
     """h2's connection, for clients that send GOAWAY while they still wait for answers.
 
-    The AWS SDK for JavaScript sends an error-free GOAWAY right after the head of a response; h2 treats this frame as
-    the end of the connection and refuses to send the rest of the response:
+    The AWS SDK for JavaScript sends an error-free GOAWAY right after the head of a response. h2 treats this frame as
+    the end of the connection, and refuses to send the rest of the response:
     https://github.com/python-hyper/h2/issues/1181.
     """
 
@@ -52,15 +52,15 @@ class _Frames(FrameBuffer):
     """h2's buffer of received bytes, with two additional limits.
 
     The length of a frame is checked as soon as the length arrives; h2 itself first waits for the whole frame, up to 16
-    MB. The number of empty frames (no headers, less than SMALL bytes of data) is limited, because an empty frame causes
-    as much work as a full one.
+    MB. The number of empty frames (no headers, fewer than SMALL bytes of data) is limited, because an empty frame
+    causes as much work as a full one.
     """
 
     def __init__(self, patience: int) -> None:
         super().__init__(server=True)
         self._most = self._patience = patience
         self._updates = 0
-        """Number of window updates that are not counted as empty frames: the client sends them for received data."""
+        """How many further window updates do not count as empty frames: the client answers received data with them."""
 
     def __next__(self) -> Frame:
         if len(self._data) >= _LENGTH:
@@ -75,7 +75,7 @@ class _Frames(FrameBuffer):
         return frame
 
     def request_arrived(self) -> None:
-        """Allow the client more empty frames."""
+        """Allow the client to send more empty frames, because a request has arrived."""
         self._patience = min(self._patience + _FRAMES_OF_A_REQUEST, self._most)
 
     def data_sent(self) -> None:
@@ -101,7 +101,7 @@ class _DueAnswer:
 
 
 class Http2:
-    """One connection with many requests at a time. Each request has its own stream."""
+    """One HTTP/2 connection with many requests at a time. Each request has its own stream."""
 
     def __init__(self, limits: Limits = LIMITS) -> None:
         self.done = False
@@ -112,17 +112,17 @@ class Http2:
         settings = {SettingCodes.MAX_CONCURRENT_STREAMS: limits.streams, **sizes}
         self._h2.local_settings = Settings(client=False, initial_values=settings)
         self._frames = self._h2.incoming_buffer = _Frames(limits.empty)
-        self._h2.decoder.max_header_list_size = limits.head  # h2 sets this only when the settings change
+        self._h2.decoder.max_header_list_size = limits.head  # h2 sets this limit only if a setting changes later
         self._h2.initiate_connection()
         self._h2.increment_flow_control_window(_WINDOW)
         self._coming: dict[int, _Request] = {}
-        """Stream -> the request that is being received."""
+        """By stream number: the request that is being received."""
         self._open: dict[int, _DueAnswer] = {}
-        """Stream -> the state of the answer. The entry is removed when the answer is complete."""
+        """By stream number: the state of the answer. The entry is removed when the answer is complete."""
         self._patience = limits.resets
-        """The number of streams that the client may still reset before their answers."""
+        """The number of streams that the client may still reset before the head of their answer is sent."""
         self._leaving = False
-        """Whether the connection ends after the answers that are open."""
+        """Whether the connection ends once all requests that have begun are answered."""
 
     @property
     def mid_request(self) -> bool:
@@ -135,7 +135,10 @@ class Http2:
         return 0
 
     def receive(self, data: bytes) -> list[Event]:
-        """Process bytes from the client, and return the events that they complete; b"" means that the client closed."""
+        """Process bytes from the client, and return the events that they complete.
+
+        The value b"" means that the client has closed its side of the connection.
+        """
         if self.done or not data:
             self.done = True
             return []
@@ -150,7 +153,7 @@ class Http2:
         return events
 
     def _handle(self, event: H2Event, events: list[Event]) -> None:
-        """Process an event of h2, and add to `events` what it completes."""
+        """Handle one event of h2, and append the events for the Connection that result from it to `events`."""
         match event:
             case RequestReceived():
                 self._frames.request_arrived()
@@ -213,7 +216,7 @@ class Http2:
         answer = self._open.pop(stream, None)
         if answer is None or answer.headless:
             self._patience -= 1
-        # If the request and its reset arrived in the same bytes, both are left out: a flood of them costs no answers.
+        # If a request and its reset arrived in the same bytes, neither becomes an event. So a flood causes no answers.
         before = len(events)
         events[:] = [event for event in events if event.stream != stream]
         if len(events) == before:
@@ -243,7 +246,7 @@ class Http2:
             self._frames.data_sent()
 
     def end(self, stream: int) -> list[Event]:
-        """End an answer; return no events, because no request waits for this end."""
+        """End an answer; return no events, because in HTTP/2 no request waits for the end of another answer."""
         if not self._gone_meanwhile(stream):
             self._h2.end_stream(stream)
             if self._open[stream].unfinished:
@@ -253,7 +256,7 @@ class Http2:
         return []
 
     def reset(self, stream: int) -> bool:
-        """Reset the stream; the connection's other streams go on."""
+        """Reset the stream and return True; the connection's other streams continue."""
         if not self._gone_meanwhile(stream):
             self._h2.reset_stream(stream, ErrorCodes.INTERNAL_ERROR)
         self._answered(stream)

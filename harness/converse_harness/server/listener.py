@@ -24,7 +24,7 @@ from converse_harness.server.protocol import LIMITS, Limits
 from converse_harness.server.thread import ServerThread
 from converse_harness.stream.http import Request
 
-if TYPE_CHECKING:  # most servers never record
+if TYPE_CHECKING:  # not imported at runtime, because most servers never record
     from converse_harness.recordings.choices import Mode
     from converse_harness.recordings.matching import Match, MatchFunction
     from converse_harness.recordings.redaction import Redaction
@@ -41,8 +41,8 @@ class ConverseServer:
     """A loopback server, HTTP/1.1 and HTTP/2 on one port, with any number of fakes.
 
     Use it in `with`, or call `start` and `stop`. With `port` 0 it listens on a free port. A `host` outside the loopback
-    causes a warning. The control API accepts as `Host` only the loopback's names, `host` and `allow_hosts`; Bedrock's
-    own paths accept any `Host`.
+    causes a warning. The control API accepts in the header `Host` only the loopback's names, `host` and `allow_hosts`;
+    the paths of Bedrock accept any `Host`.
 
     >>> import urllib.error, urllib.request
     >>> from converse_harness import ConverseServer
@@ -62,7 +62,7 @@ class ConverseServer:
         self.settings: Settings = {}
         """The default settings of new fakes."""
         self.recent: deque[ServerFake] = deque(maxlen=1)
-        """The fake that was opened last. Earlier fakes are not kept, because a hypothesis test opens hundreds."""
+        """The fake that `script` or `record` opened last. Only this one is kept; a Hypothesis test opens hundreds."""
         self.on_ended: Callable[[ServerFake, Call], None] | None = None
         """A function that the server's thread calls when an answer of a scripted fake ends.
 
@@ -102,13 +102,15 @@ class ConverseServer:
     ) -> ServerFake:
         """Open a fake with its own URL that forwards its calls to the real Bedrock, and records them.
 
-        Each call is signed again, with the credentials that boto3 finds in this environment, or sent with
-        AWS_BEARER_TOKEN_BEDROCK. `upstream` is a URL to use instead of Bedrock's URL in the `region` (default: the
+        Each call is signed again with the credentials that boto3 finds in this environment, or is sent with the token
+        in AWS_BEARER_TOKEN_BEDROCK. `upstream` is a URL to use instead of Bedrock's URL in the `region` (default: the
         environment's region). `mode`, `match`, `pace` and `ignore` have the same meaning as in the function `record`;
-        `redaction` is the set of replacements in the file. The file is rewritten after each call and when the fake
-        closes. The recording is kept even if the test fails. Raises TransportError without credentials or a region.
-        Raises ReplyError if the file to replay does not exist, or if the file cannot be written; the message then names
-        the file written instead.
+        `redaction` says what is replaced in the file. The file is rewritten after each call and when the fake closes.
+        The recording is kept even if the test fails.
+
+        Raises TransportError without credentials or a region. Raises ReplyError if the recording to replay does not
+        exist. Closing the fake raises ReplyError if the file cannot be written; the message names the file that was
+        written instead.
         """
         where: Options = {"upstream": upstream, "region": region, "redaction": redaction}
         options: Options = {**where, "mode": mode, "match": match, "pace": pace, "ignore": ignore}
@@ -119,7 +121,7 @@ class ConverseServer:
     def record_all(self, path: str | Path, **options: Unpack[Options]) -> RecordingFake:
         """Open a fake at the server's own URL that forwards its calls to the real Bedrock, and records them.
 
-        It gets every request that no other fake's URL matches. The options are those of `record`.
+        The fake gets every request that no other fake's URL matches. The options are those of `record`.
         """
         return self._recording_at("", {}, path, options)
 
@@ -150,11 +152,11 @@ class ConverseServer:
     def page_url(self) -> str:
         """The address of a page for browsers that shows the calls of all fakes while they happen.
 
-        The address has a token, so treat it as a secret. Raises TransportError if the server is not running.
+        Treat the address as a secret, because it contains a token. Raises TransportError if the server is not running.
         """
         return self._live.url(self.url)
 
-    # Running
+    # Starting and stopping
 
     def start(self) -> Self:
         """Start listening. Raises TransportError if no socket can be opened."""
@@ -183,22 +185,23 @@ class ConverseServer:
         fakes = f", {count} open fake{'s' * (count != 1)}" if self._thread.url else ""
         return f"<ConverseServer {self._thread.url or 'stopped'}{fakes}>"
 
-    # Functions that the mounts and the fakes call
+    # Private methods that Mounts and ServerFake call
 
     def _control(self, request: Request) -> TransportExchange:
-        """Answer a request to the control API, or a browser that reads the events of the page."""
+        """Answer a request to the control API, or one with which a browser reads the events of the live page."""
         if request.method == "GET" and request.target.partition("?")[0] == STREAM:
             return self._live.events(request)
         from converse_harness.server.control import ControlApi
 
-        registry.exempt(threading.current_thread())  # this thread opens and closes fakes for tests in other processes
+        # The fakes that this thread opens belong to tests in other processes: no thread of this process calls them.
+        registry.exempt(threading.current_thread())
         return PlainExchange(ControlApi(self, self._hosts).answer(request))
 
     @contextmanager
     def _mounted(self, fake: ServerFake, prefix: str) -> Generator[None, None, None]:
         """Context manager: in its block, the server answers with the fake. At its end, running answers are cut.
 
-        So no client waits for an answer of a closed fake, and no event follows the close.
+        So no client waits for an answer of a closed fake, and no event comes after the fake was closed.
         """
         if self.on_ended is not None:
             fake.endpoint.on_ended = partial(self.on_ended, fake)
@@ -207,7 +210,7 @@ class ConverseServer:
                 self._mounts.fakes[prefix] = fake
                 yield
         finally:
-            if self._mounts.fakes.get(prefix) is fake:  # a newer fake at the server's own URL stays
+            if self._mounts.fakes.get(prefix) is fake:  # not if a newer fake has replaced this one
                 del self._mounts.fakes[prefix]
             if any(each.answers_for(fake) for each in [*self._thread.connections]):
                 self._thread.cut(fake)
@@ -215,5 +218,5 @@ class ConverseServer:
 
 
 def _new_prefix() -> str:
-    """Return a new random prefix, which nobody can guess."""
+    """Return a new random path prefix for a fake, which nobody can guess."""
     return f"/fake-{token_urlsafe(12)}"

@@ -1,4 +1,4 @@
-"""The mapping of paths to a server's fakes, and the fake with its own URL."""
+"""The mapping from paths to the fakes of a server, and the class of fakes that have their own URL."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.http import HttpResponse, Request
 
 Mount = Callable[["ServerFake"], AbstractContextManager[object]]
-"""A function that returns a context manager; inside its `with` block a server answers with the fake."""
+"""A function that returns a context manager for a fake. In its `with` block, a server answers with this fake."""
 
 
 class ServerFake(Fake):
@@ -37,7 +37,7 @@ class ServerFake(Fake):
     transport = "server"
     made_by = "script"
     in_json = False
-    """Whether the fake is scripted in JSON, over the control API. Its problems are then shown in the words of JSON."""
+    """Whether the fake is scripted over the control API. Its problems are then worded for users of JSON."""
 
     def __init__(self, url: str, mount: Mount, *replies: Responder | Replies, **settings: Unpack[Settings]) -> None:
         check_settings(settings, self.made_by)
@@ -108,14 +108,14 @@ class MountedAnswer(NamedTuple):
 
     owner: object
     give: Callable[[], TransportExchange]
-    """Returns the exchange; never raises."""
+    """Makes and returns the exchange; never raises an exception."""
     slow: bool
     forwards: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Mounts:
-    """The open fakes of a server by path prefix.
+    """The open fakes of a server, by path prefix; they answer the requests to the server.
 
     The fake with the prefix "" answers all paths that no other fake answers. `control` answers requests to the control
     API, and `page` answers browsers that ask for a page.
@@ -126,12 +126,13 @@ class Mounts:
     fakes: dict[str, ServerFake] = field(default_factory=dict[str, ServerFake], init=False)
 
     def answer(self, request: Request) -> MountedAnswer:
-        """Return the MountedAnswer for a request. The fake receives the request without the prefix in the path."""
+        """Return who answers a request, and how. The fake gets the request without the prefix in the path."""
         prefix = "/" + request.target[1:].partition("/")[0].partition("?")[0]
-        if prefix == _CONTROL:  # slow: the control API checks replies against AWS's model
+        if prefix == _CONTROL:  # slow: the control API checks replies against AWS's service model
             return MountedAnswer(self, partial(_guarded, partial(self.control, request), []), slow=True)
-        if (page := for_people(request, self.fakes, self.page)) is not None:  # slow: the page of calls imports a lot
+        if (page := for_people(request, self.fakes, self.page)) is not None:
             give = partial(_guarded, lambda: PlainExchange(page()), [])
+            # A request with a query may be for the page of calls, which takes long to import.
             return MountedAnswer(self, give, slow="?" in request.target)
         fake = self.fakes.get(prefix)
         if fake is not None:
@@ -144,9 +145,10 @@ class Mounts:
 
 
 def _guarded(give: Callable[[], TransportExchange], problems: list[Exception]) -> TransportExchange:
-    """Return the result of `give`. If it raises an exception, add the exception to `problems` and return an error 500.
+    """Return the result of `give`. If it raises an Exception, add this to `problems` and return an error 500.
 
-    If a function of the script ends with another error, such as SystemExit, the response is an error 400.
+    Any other exception, such as SystemExit, comes from a function of the script. For this, add a CallError to
+    `problems` and return an error 400.
     """
     try:
         return give()

@@ -22,7 +22,7 @@ PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 class Limits:
     """The limits for requests; sizes in bytes, times in seconds.
 
-    A real request with documents and videos may carry 25 MB.
+    `body` must allow real requests: one with documents and videos may have 25 MB.
     """
 
     head: int = 65_536
@@ -32,16 +32,16 @@ class Limits:
     streams: int = 1_000
     """Maximum number of concurrent streams on one HTTP/2 connection."""
     resets: int = 200
-    """Maximum number of HTTP/2 streams that a client resets before their answer; a complete answer allows one more."""
+    """Maximum number of HTTP/2 streams that a client may reset before their answers. A full answer allows one more."""
     empty: int = 1_000
-    """Maximum number of HTTP/2 frames and HTTP/1.1 chunks that have less than SMALL bytes of a body.
+    """Maximum number of HTTP/2 frames and HTTP/1.1 chunks that have fewer than SMALL bytes of a body.
 
-    Further requests, further bytes of a body, and received answers allow the client to send more of them.
+    Further requests, further bytes of a body, and received answers allow the client to send more such frames or chunks.
     """
     silence: float = 30.0
-    """How long the client may send nothing in the middle of a request."""
+    """Seconds that the client may be silent in the middle of a request."""
     idle: float = 120.0
-    """How long the client may send nothing between requests."""
+    """Seconds that the client may be silent between two requests."""
 
 
 LIMITS: Final = Limits()
@@ -59,11 +59,17 @@ _REFUSALS: Final[Mapping[int, tuple[str, str]]] = {
     413: ("RequestEntityTooLargeException", "The request body is longer than {body} bytes."),
     431: ("RequestHeaderSectionTooLargeException", "The request's head is longer than {head} bytes."),
 }
-"""Status -> error name and message for a request that never becomes a Call. Source: HTTP, not recordings."""
+"""By HTTP status: the error name and message for a request that never becomes a Call.
+
+They are chosen after the HTTP standard, not after recordings of Bedrock.
+"""
 
 
 class Arrived(NamedTuple):
-    """A whole request that arrived on the stream with this number. HTTP/1.1 numbers the requests of a connection."""
+    """A whole request that has arrived on the stream with the number `stream`.
+
+    In HTTP/1.1, `stream` counts the requests of the connection.
+    """
 
     stream: int
     request: Request
@@ -77,7 +83,7 @@ class HttpRefused(NamedTuple):
 
 
 class Left(NamedTuple):
-    """The client reset or closed one stream."""
+    """The client has reset the stream, or the connection ends before the answer on this stream is complete."""
 
     stream: int
 

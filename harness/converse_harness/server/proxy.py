@@ -1,4 +1,4 @@
-"""A fake that forwards each call of a server to the real service, and saves the call in a recording."""
+"""A fake that forwards calls to the real service instead of answering them, and saves the calls in a recording."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class _Relay:
         self._on_end = on_end
         self._lock = threading.RLock()
         self._answer: UpstreamAnswer | None = None
-        """The answer whose body is being read; None before and after that."""
+        """The answer of the service while its body is being read, otherwise None."""
         self._whole = False
         """Whether the whole body has arrived from the service, even if the client has not read it yet."""
         self._pieces = Arriving(forwarded.captured.pieces)
@@ -101,12 +101,12 @@ class _Relay:
         else:
             self._read(answer)
             if not any(name.lower() == "content-length" for name, _ in headers):
-                # The service ended the body by closing its connection; the client's connection stays open.
+                # The service ended the body by closing its connection. The client's stays open, so send the length.
                 length = str(sum(len(data) for data, _ in self._capture.captured.pieces))
                 self.response = replace(self.response, headers=(*self.response.headers, ("Content-Length", length)))
 
     def ended(self, outcome: CallOutcome) -> None:
-        """Note that the client has received the whole answer or has disconnected, or that the proxy stops."""
+        """End the recording: the client has received the whole answer or has disconnected, or the proxy stops."""
         self._end(self._capture.complete if outcome == "complete" or self._whole else self._capture.left)
         with self._lock:
             if self._answer is not None:
@@ -132,7 +132,7 @@ class _Relay:
             self._pieces.came(end=True)
 
     def _end(self, end: Callable[[], None]) -> None:
-        """End the recording of the call. Only the first call of this method has an effect."""
+        """End the recording of the call by calling `end`. Only the first call of this method has an effect."""
         with self._lock:
             was_running = self._capture.captured.running
             end()
@@ -147,11 +147,11 @@ The second argument is None if the call is saved (or was replayed), otherwise th
 """
 
 _REST: Final = 4.0
-"""The pause after a write is this factor times the duration of the write."""
+"""Factor for the pause after a write: the pause takes this many times as long as the write."""
 
 
 class _Saver:
-    """Rewrites the recording after each call, in a thread. If the process is killed, the finished calls are on disk.
+    """Rewrites the recording in a thread after calls have ended, so that a killed process loses only the latest calls.
 
     Each write contains the whole file, which is slow in a long session. So the thread pauses after each write, and the
     next write saves all calls that have ended meanwhile.
@@ -168,7 +168,7 @@ class _Saver:
         registry.exempt(self._thread)
 
     def ended(self, call: Call) -> None:
-        """Save a call that has ended, with the next write."""
+        """Let the next write save a call that has ended."""
         self._unsaved.append(call)
         self._changed.set()
 
@@ -207,7 +207,7 @@ class _Saver:
     def _report(self, calls: Sequence[Call], failure: Exception | None) -> None:
         """Call `on_saved` for each of these calls.
 
-        If the failure is a SecretFound, it is passed only for the calls that the recording leaves out.
+        A `failure` that is a SecretFound is passed on only for the calls that the recording leaves out.
         """
         left_out = {id(each.request) for each in self._writer.left_out}
         for call in calls:
@@ -216,7 +216,7 @@ class _Saver:
 
 
 class Options(TypedDict, total=False):
-    """The options of a recording, which `ConverseServer.record` describes."""
+    """The options of a recording: `on_saved`, and those that `ConverseServer.record` describes."""
 
     upstream: str | None
     region: str | None
@@ -231,8 +231,8 @@ class Options(TypedDict, total=False):
 class RecordingFake(ServerFake):
     """A fake that forwards its calls to the real service and records them.
 
-    The recording is rewritten after each call and when the fake closes. If an answer is still running at this time, the
-    bytes received so far are saved. Closing raises ReplyError if the file cannot be written.
+    The recording is rewritten after each call and when the fake closes. If an answer is still running when the fake
+    closes, the bytes received so far are saved. Closing raises ReplyError if the file cannot be written.
     """
 
     def __init__(self, url: str, mount: Mount, settings: Settings, path: str | Path, options: Options) -> None:
@@ -240,7 +240,8 @@ class RecordingFake(ServerFake):
 
         A MissingRecording is raised as a ReplyError that also suggests how to make the recording.
         """
-        on_saved: OnSaved = options.get("on_saved", lambda call, failure: None)  # closing also raises the failure
+        # The default may ignore failures: closing the fake tries again to save the calls, and raises an error.
+        on_saved: OnSaved = options.get("on_saved", lambda call, failure: None)
         try:
             played, writer = open_session(
                 Path(path),
@@ -276,7 +277,7 @@ class RecordingFake(ServerFake):
 
     @property
     def environ(self) -> dict[str, str]:
-        """The variables of a ServerFake, with the region of the service, because some clients choose models by it."""
+        """Like `ServerFake.environ`, with the region of the service, because some clients choose models by region."""
         region = "" if self._upstream is None else self._upstream.region
         regions = dict.fromkeys(("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_REGION_NAME"), region) if region else {}
         return {**super().environ, **regions}

@@ -40,7 +40,7 @@ _FAREWELL: Final = 1.0
 
 
 class ServerThread:
-    """Listens on a port and serves `mounts` in its own thread until it is stopped.
+    """Listens on a port and answers requests with `mounts`, in its own thread, until it is stopped.
 
     `stop_all` is called if the start fails, or if the process exits before the server was stopped.
     """
@@ -90,7 +90,7 @@ class ServerThread:
         atexit.unregister(self._stop_all)
         _RUNNING.discard(self)
         if thread is not None and self._loop is not None:
-            with suppress(RuntimeError):  # the loop has ended by itself
+            with suppress(RuntimeError):  # the loop is closed already
                 self._loop.call_soon_threadsafe(self._loop.stop)
             thread.join()
         if self._socket is not None:
@@ -165,7 +165,7 @@ class ServerThread:
         try:
             for number in [self._socket.fileno() if self._socket else -1, *(c.fileno() for c in self.connections)]:
                 if number >= 0:
-                    # With os.close(), the number could be reused, and the socket object would then close another file.
+                    # With os.close(), another file could get the number, and the socket object would later close it.
                     os.dup2(nowhere, number, inheritable=False)
         finally:
             os.close(nowhere)
@@ -176,7 +176,7 @@ class ServerThread:
     ) -> None:
         """Run `give` (a scripted function or a forwarded call) in a new thread; then call `answered` in the loop."""
         loop = self._loop
-        assert loop is not None  # the loop calls this method
+        assert loop is not None  # only the running loop calls this method
 
         def work() -> None:
             try:
@@ -214,7 +214,7 @@ _real_time: Final = (
 
 
 class _EventLoop(asyncio.SelectorEventLoop):
-    """An event loop whose timers still fire when the test has frozen the time."""
+    """An event loop whose timers still fire when a test has frozen the time with freezegun."""
 
     def time(self) -> float:
         return _real_time()

@@ -29,8 +29,10 @@ _PASSED_ON: Final = re.compile("accept|content-type|x-amzn-bedrock-.*", re.IGNOR
 """The headers that are forwarded. The proxy sends its own `User-Agent`, `Host` and signature."""
 
 _TIMEOUTS: Final = (60.0, 3600.0)
-"""Timeouts in seconds, for the connection and for the next byte. botocore's default for the next byte, a minute, is too
-short for a model that thinks. When the client gives up earlier and disconnects, the proxy disconnects too.
+"""Timeouts in seconds: for the connection, and for the next byte.
+
+botocore's default for the next byte, a minute, is too short for a model that thinks. When the client gives up earlier
+and disconnects, the proxy disconnects too.
 """
 
 _NO_KEYS: Final = (
@@ -63,7 +65,7 @@ class UpstreamAnswer:
         self._session = session
         self._wire: socket.socket | None = None
         """A duplicate of the connection's socket, which another thread may shut down; None if there is no body."""
-        with suppress(OSError, ValueError):  # the body is empty, and the connection closed already
+        with suppress(OSError, ValueError):  # without a body, the connection is closed already
             self._wire = socket.fromfd(raw.fileno(), socket.AF_INET, socket.SOCK_STREAM)
         self.status: int = raw.status
         self.headers: tuple[tuple[str, str], ...] = tuple(raw.headers.items())
@@ -86,9 +88,9 @@ class UpstreamAnswer:
             raise
 
     def hang_up(self) -> None:
-        """Shut down the connection, from any thread. A thread that is reading the body then gets its end.
+        """Shut down the connection, from any thread. A thread that reads the body then reaches the end of the body.
 
-        To close the connection would not wake up such a thread.
+        Closing the connection would not wake up such a thread.
         """
         if self._wire is not None:
             with suppress(OSError):  # the other end has already closed the connection
@@ -162,7 +164,10 @@ class Upstream:
             raise
 
     def _signed(self, request: Request) -> Any:
-        """Return the request to the service, as botocore sends it. Raises TransportError without credentials."""
+        """Return a request to the service, signed and in botocore's form.
+
+        Raises TransportError if the credentials cannot be renewed.
+        """
         from botocore.auth import SigV4Auth
         from botocore.awsrequest import AWSRequest
         from botocore.exceptions import BotoCoreError, ClientError
@@ -189,7 +194,7 @@ class Upstream:
         return made.prepare()
 
     def _resolve(self, service: str) -> str:
-        """Return the endpoint of a service.
+        """Return the URL of the endpoint of `service`, or the URL that replaces it.
 
         The endpoint variables of the environment are ignored, because they may contain the URL of this proxy.
         """

@@ -1,1 +1,1 @@
-"""Streams of events: the legal order of events, conversion from and to messages, frames, and HTTP messages."""
+"""The events of a ConverseStream: their order, their conversion from and to a Message, frames, and HTTP."""

@@ -1,4 +1,7 @@
-"""Checks of arguments that AWS's model does not describe. Each error names function and argument, with advice."""
+"""Checks of function arguments that AWS's API model does not describe.
+
+Each error names the function and the argument, and gives advice.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +19,15 @@ AN_EVENT: Final = '{"messageStart": {"role": "assistant"}}'
 """An example of an event, shown in error messages."""
 
 _UNCHANGED: Final = frozenset({str, int, float, bool, bytes, type(None)})
-"""Classes of values that need no copy."""
+"""The classes of immutable values, which `_copy` returns unchanged."""
 
 _Value = TypeVar("_Value")
 
 
 def wrong(call: str, name: str, value: object, must: str, advice: Advice | None = None) -> ReplyError:
-    """Make the error for an argument. `must` is a sentence about the allowed values; `advice` may follow it.
+    """Make the error for the argument `name` of the function `call`.
+
+    `must` is a sentence about the allowed values; `advice` may follow it.
 
     >>> str(wrong("text", "text", 5, "it must be a str."))
     'text(text=5): it must be a str.'
@@ -61,7 +66,10 @@ def texts(call: str, name: str, value: object) -> list[str]:
 
 
 def pieces_by_block(call: str, value: object) -> dict[int, Sequence[str]] | None:
-    """Return a copy of the argument `pieces`. Raises ReplyError unless it maps indexes of blocks to lists of str."""
+    """Return a copy of the argument `pieces` of the function `call`; None stays None.
+
+    Raises ReplyError unless the value maps indexes of blocks to lists of str.
+    """
     if value is None:
         return None
     if not is_object(value) or not all(type(index) is int for index in value):
@@ -73,7 +81,10 @@ def pieces_by_block(call: str, value: object) -> dict[int, Sequence[str]] | None
 
 @contextmanager
 def pieces_of_one(index: int) -> Generator[None, None, None]:
-    """A context manager: errors about the pieces of the block with this index name the argument, not the index."""
+    """Make a context in which errors about `pieces[index]` are changed to errors about `pieces`.
+
+    This is for functions whose argument `pieces` is about a single block.
+    """
     try:
         yield
     except ReplyError as error:
@@ -122,7 +133,8 @@ def has_content(value: object) -> bool:
 def did_you_mean(name: object, known: Iterable[str], longer: str = "") -> str:
     """Return the end of a sentence about an unknown name: a question with a similar known name, otherwise a full stop.
 
-    `longer` is a second form of the name; it is also compared with the known names.
+    Forms of the name with the endings "exception" and "s", and without a final "s", are also compared. `longer` is
+    ignored.
 
     >>> did_you_mean("ThrottlingException", ["throttlingException"]), did_you_mean("x", ["throttlingException"])
     ("; did you mean 'throttlingException'?", '.')
@@ -135,12 +147,15 @@ def did_you_mean(name: object, known: Iterable[str], longer: str = "") -> str:
 
 
 def is_listed(value: object) -> TypeGuard[Iterable[object]]:
-    """Whether a value is a list or another iterable of items, and not a text or a dict."""
+    """Whether a value is an iterable of items, such as a list, and not a text, bytes or a dict."""
     return isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray | Mapping)
 
 
 def each_event(call: str, events: object) -> Iterator[Mapping[str, Any]]:
-    """Yield the events of a list. Raises ReplyError for anything that is not a list of dicts."""
+    """Yield the events in an iterable. Raises ReplyError unless `events` is an iterable of dicts.
+
+    `call` is the name of the function that the error names.
+    """
     if not is_listed(events):
         raise wrong(call, "events", events, f"it must be a list of event dicts, such as {AN_EVENT}.")
     for index, event in enumerate(events):
@@ -152,7 +167,10 @@ def each_event(call: str, events: object) -> Iterator[Mapping[str, Any]]:
 
 
 def check_json(name: str, members: Mapping[str, object]) -> None:
-    """Raise ReplyError unless the members of an error or exception are JSON, with a str as the message."""
+    """Raise ReplyError unless all `members` are valid JSON and the member `message` is a str.
+
+    `name` is the name of the error or exception that has these members.
+    """
     if not isinstance(members["message"], str):
         raise ReplyError(f"{name}.message is {shown(members['message'])}; it must be a str.")
     for member, value in members.items():

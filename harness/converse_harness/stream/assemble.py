@@ -51,10 +51,11 @@ class Response:
 
 
 def assemble(events: Iterable[StreamEvent | Mapping[str, Any]]) -> Response:
-    """Assemble the events of a complete ConverseStream.
+    """Assemble the events of a complete ConverseStream into a Response.
 
-    Raises StreamOrderError for an order that ConverseStream never sends, for a stream that ends with an exception
-    frame, for a tool input that is not JSON, and for a member that is missing or has a type other than in AWS's model.
+    Raises StreamOrderError for an order that ConverseStream never sends, and for a stream that ends with an exception
+    frame. The same error is raised for a tool input that is not JSON, and for a member that is missing or has a wrong
+    type.
 
     >>> from converse_harness import chunk
     >>> assemble(chunk({"role": "assistant", "content": [{"text": "Hi there"}]})).message
@@ -63,7 +64,7 @@ def assemble(events: Iterable[StreamEvent | Mapping[str, Any]]) -> Response:
     given: Any = events
     if is_object(given) and "stream" in given:
         raise ReplyError('assemble() got a response of ConverseStream. Give its events: assemble(response["stream"]).')
-    if hasattr(given, "unbroken_events"):  # a Reply; this package must not import its class
+    if hasattr(given, "unbroken_events"):  # `given` is a Reply; this package must not import the class Reply
         raise ReplyError(f"assemble() got {shown(given)}. Give its events: assemble(answer.events()).")
     order = StreamOrder()
     draft = _Draft()
@@ -86,7 +87,9 @@ def assemble(events: Iterable[StreamEvent | Mapping[str, Any]]) -> Response:
 
 
 def _mistake(index: int, event: Mapping[str, Any], draft: _Draft) -> str:
-    """Return the violations of AWS's model in an event, and in the start and deltas of the current block, as text."""
+    """Return, as text, the violations of AWS's API model in an event, and in the start and the deltas of the open
+    block.
+    """
     given = [("ConverseStreamOutput", event, f"events[{index}]")]
     given += [("ContentBlockStart", draft.start, "its start")] if draft.start else []
     given += [("ContentBlockDelta", delta, f"its delta {number}") for number, delta in enumerate(draft.deltas)]
@@ -97,7 +100,9 @@ def _mistake(index: int, event: Mapping[str, Any], draft: _Draft) -> str:
 
 @dataclass(slots=True)
 class _Draft:
-    """A message under construction. Each method has the name of an event and takes the members of that event."""
+    """A message under construction. Each method except `response` has the name of an event and takes the event's
+    members.
+    """
 
     role: str = ""
     content: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])

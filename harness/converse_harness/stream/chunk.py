@@ -24,7 +24,7 @@ from converse_harness.types.content import Message
 from converse_harness.types.event_loop import Metrics, Usage
 
 STREAMABLE: Final = ("text", "reasoningContent", "toolUse", "toolResult", "citationsContent", "image")
-"""The members of ContentBlock that have a delta in AWS's model."""
+"""The members of ContentBlock that have a delta in AWS's API model."""
 
 _CUT: Final = ("text", "reasoningContent", "toolUse", "citationsContent")
 """The members of ContentBlock that are cut into several deltas, and for which a caller can give `pieces`."""
@@ -34,14 +34,14 @@ _VALUES: Final = frozenset(bedrock.FindingKind) - {
     bedrock.FindingKind.REQUIRED,
     bedrock.FindingKind.UNION,
 }
-"""Kinds of mistakes in a message despite which the message can be cut."""
+"""The kinds of violation with which a message can still be cut into deltas."""
 
 _MISSING: Final = (bedrock.FindingKind.REQUIRED,)
 
 _ROLES: Final = ("assistant", "user")
 
 CUT_OFF: Final = ("max_tokens", "model_context_window_exceeded")
-"""The stop reasons of a message that was cut off; the cut may be in the middle of a tool's input."""
+"""The stop reasons of a message that was cut off, possibly in the middle of a tool input."""
 
 
 class Deltas(NamedTuple):
@@ -55,7 +55,7 @@ class Deltas(NamedTuple):
     pieces: Sequence[str]
 
     def events(self) -> Iterator[dict[str, Any]]:
-        """Convert each piece to a contentBlockDelta event."""
+        """Yield one contentBlockDelta event for each piece."""
         index, carrier = self.block, self.member
         inner = CARRIED.get(carrier)
         for piece in self.pieces:
@@ -64,7 +64,7 @@ class Deltas(NamedTuple):
 
 
 Run = Deltas | dict[str, Any]
-"""A part of a stream that is not encoded yet: a run of deltas, or any one event."""
+"""A part of a stream: successive deltas of one block, or the dict of any single event."""
 
 
 _LONG_RUN: Final = 65_536
@@ -72,7 +72,7 @@ _PART_OF_A_RUN: Final = 64
 
 
 def short_runs(runs: Iterable[Run]) -> Iterator[Run]:
-    """Split long runs, so that a stream to a slow client does not keep many encoded frames in memory."""
+    """Split long runs, so that only few encoded frames are in memory at once if a client reads slowly."""
     for run in runs:
         if isinstance(run, Deltas) and sum(map(len, run.pieces)) > _LONG_RUN:
             for start in range(0, len(run.pieces), _PART_OF_A_RUN):
@@ -99,13 +99,14 @@ def chunk(
     usage: Usage | Mapping[str, object] | None = None,
     metrics: Metrics | Mapping[str, object] | None = None,
 ) -> list[dict[str, Any]]:
-    """Cut an AWS Message into the events of a complete ConverseStream, messageStart to metadata.
+    """Cut an AWS Message into the events of a complete ConverseStream, from messageStart to metadata.
 
     `stop_reason` defaults to `tool_use` if the message has a tool use for the client, otherwise to `end_turn`. `pieces`
     maps the index of a text, toolUse, reasoning or citations block to the exact deltas of this block. If `max_tokens`
     cut off a tool use at the end of the message, the pieces of this tool use may be incomplete. `family` decides how
-    other blocks are cut (`"claude"`, `"nova"`, ...); `usage` and `metrics` default to estimates. Raises ReplyError for
-    a block that cannot be streamed, and for a message, stop reason, usage or metrics that AWS's model does not allow.
+    the blocks without `pieces` are cut (`"claude"`, `"nova"`, ...). `usage` and `metrics` default to estimates. Raises
+    ReplyError for a block that cannot be streamed, and for a message, stop reason, usage or metrics that AWS's API
+    model does not allow.
 
     >>> for event in chunk({"role": "assistant", "content": [{"text": "Hi there"}]})[1:-2]:
     ...     print(event)
@@ -135,7 +136,10 @@ def chunk(
 
 
 def _check_message(message: object) -> None:
-    """Raise ReplyError unless the value is a Message. `message_runs` checks whether blocks can be streamed."""
+    """Raise ReplyError unless the value has the structure of a Message. Its strings and numbers may violate limits.
+
+    `message_runs` checks whether the blocks can be streamed.
+    """
     content = message.get("content") if is_object(message) else None
     kinds = (
         [next(iter(block)) for block in content if is_object(block) and len(block) == 1] if is_array(content) else []
@@ -147,7 +151,9 @@ def _check_message(message: object) -> None:
 
 
 def family_named(call: str, family: object) -> Family:
-    """Return `family` itself, or the Family that it names. Otherwise raises ReplyError, which names function `call`."""
+    """Return `family` itself, or the Family with this name. Otherwise raise ReplyError, which names the function
+    `call`.
+    """
     if isinstance(family, Family):
         return family
     if isinstance(family, str) and family in FAMILIES:
@@ -163,10 +169,10 @@ def message_runs(
     stop_reason: str | None = None,
     strict: bool = True,
 ) -> Iterator[Run]:
-    """Convert a message to runs, from messageStart to the last contentBlockStop.
+    """Convert a message to runs (parts of a stream), from messageStart to the last contentBlockStop.
 
-    A block that has no delta in AWS's model raises ReplyError. With `strict=False`, it becomes one delta with the
-    block's name, because a future kind of block may be sent in this way.
+    If AWS's API model has no delta for a block, ReplyError is raised. With `strict=False`, such a block becomes one
+    delta with the block's name, because a future kind of block may be sent in this way.
     """
     blocks = cast("Sequence[Mapping[str, Any]]", message["content"])
     for index in pieces or {}:
@@ -181,14 +187,14 @@ def message_runs(
 
 
 class Cutter(Protocol):
-    """The interface for cutting a message's blocks into deltas; `index` is the block's position in the message."""
+    """The interface for cutting a message's blocks into deltas; `index` is the position of a block in the message."""
 
     def text(self, index: int, text: str) -> Iterable[Sequence[str]]:
-        """Cut the text of a text or citations block into one or more deltas. Return these deltas in runs."""
+        """Cut the text of a text or citations block into one or more deltas; return them in sequences of any length."""
         ...
 
     def reasoning(self, index: int, text: str) -> Iterable[Sequence[str]]:
-        """Cut a reasoning text into one or more deltas. Return these deltas in runs."""
+        """Cut a reasoning text into one or more deltas; return them in sequences of any length."""
         ...
 
     def tool_input(self, index: int, value: object) -> Sequence[str]:
@@ -204,9 +210,10 @@ class Cutter(Protocol):
 class ByFamily:
     """A Cutter that cuts as a model family does.
 
-    `pieces` maps the index of a block to the block's exact deltas, which together must be the block's text. For a tool
-    use, they must be the JSON of the input, in any spelling; for the tool use with the index `unfinished`, they may be
-    only the beginning of this JSON. The text of the block with the index `ending` ends with an empty delta.
+    `pieces` maps the index of a block to the block's exact deltas. Together, they must be the block's text, or the JSON
+    of a tool use's input, in any spelling (whitespace and escapes). The deltas of the tool use with the index
+    `unfinished` may be only the beginning of this JSON. The text of the block with the index `ending` ends with an
+    empty delta.
     """
 
     family: Family
@@ -228,9 +235,9 @@ class ByFamily:
         return (given,) if given else cutting.reasoning_runs(text, self.family)
 
     def tool_input(self, index: int, value: object) -> Sequence[str]:
-        """Return the block's `pieces` (possibly none for an empty input).
+        """Return the block's `pieces`, which may be empty for an empty input.
 
-        Without them, cut the JSON as the family does.
+        Without `pieces` for this block, cut the JSON of the input as the family does.
         """
         given = self.pieces.get(index)
         if given is None:
@@ -242,7 +249,7 @@ class ByFamily:
         return self._given(index, cutting.spell_tool_input(value, NEUTRAL), fits, more) or ()
 
     def tool_result(self, index: int, content: Sequence[Mapping[str, Any]]) -> Iterable[Sequence[Mapping[str, Any]]]:
-        """Make one delta per item of the result's content."""
+        """Make one delta for each item of a tool result's content."""
         return ([item] for item in content)
 
     def _given(self, index: int, text: str, fits: Callable[[str], bool], more: str = "") -> Sequence[str] | None:
@@ -253,7 +260,7 @@ class ByFamily:
 
 
 def _spells(value: object, joined: str) -> bool:
-    """Whether the text `joined` is the JSON of `value`, in any spelling (whitespace and escapes)."""
+    """Whether the text `joined` is JSON of `value`, whatever its whitespace and escapes are."""
     try:
         return cutting.spell_tool_input(json.loads(joined), NEUTRAL) == cutting.spell_tool_input(value, NEUTRAL)
     except ValueError:
@@ -261,7 +268,9 @@ def _spells(value: object, joined: str) -> bool:
 
 
 def _begins(value: object, joined: str) -> bool:
-    """Whether the JSON of `value`, in the spelling of a model family, begins with the text `joined`."""
+    """Whether the text `joined` is the beginning of the JSON of `value`, with the whitespace that one of the families
+    writes.
+    """
     return any(
         json.dumps(value, ensure_ascii=escaped, **spelling).startswith(joined)
         for spelling in cutting.SPELLINGS.values()
@@ -270,9 +279,10 @@ def _begins(value: object, joined: str) -> bool:
 
 
 def cut_message(message: Mapping[str, object], cutter: Cutter) -> Iterator[dict[str, Any]]:
-    """Convert a message to events, from messageStart to the last contentBlockStop, with blocks cut by a Cutter.
+    """Convert a message to events, from messageStart to the last contentBlockStop; `cutter` cuts the blocks into
+    deltas.
 
-    Raises ReplyError for a block that has no delta in AWS's model.
+    Raises ReplyError for a block that has no delta in AWS's API model.
     """
     return events_of(_cut_in_runs(message, cutter, strict=True))
 
@@ -341,7 +351,7 @@ def _cut_block(
 ) -> tuple[dict[str, Any] | None, Iterable[Run]]:
     """Return the start of a block (None if it has no start) and its deltas.
 
-    Deltas that carry text are returned in runs, all other deltas one by one.
+    An instance of `Deltas` stands for successive deltas with text; a dict is a single delta.
     """
     match block:
         case {"text": text}:
@@ -368,7 +378,7 @@ def _cut_block(
             return None, [dict(block)]
         case _:
             name = next(iter(block), None)
-            if name in STREAMABLE:  # the block does not fit its shape; strict=False allows this
+            if name in STREAMABLE:  # the block lacks members of its shape; strict=False allows this
                 bedrock.check("ContentBlock", block, root=f"content[{index}]")
             raise ReplyError(
                 f"content[{index}] is {name!r}, which cannot be streamed: AWS's model has no delta for it. "

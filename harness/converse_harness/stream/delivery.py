@@ -26,7 +26,7 @@ class SentEvent(NamedTuple):
 
 
 def in_chunks(frames: Iterable[bytes]) -> bytes:
-    """Encode frames in HTTP's transfer encoding `chunked`, one chunk per frame."""
+    """Encode frames in HTTP's transfer encoding `chunked`: each frame becomes one HTTP chunk."""
     return b"".join([b"%x\r\n%b\r\n" % (len(frame), frame) for frame in frames])
 
 
@@ -36,7 +36,7 @@ class Frames(list[bytes]):
     def __init__(self, events: Callable[[], Iterable[Event]], frames: Iterable[bytes] = ()) -> None:
         super().__init__(frames)
         self.events = events
-        """Function that returns the events of these frames; each call makes new events."""
+        """A function that returns the events of these frames. Each call creates the events anew."""
 
     @cached_property
     def chunked(self) -> bytes:
@@ -49,8 +49,8 @@ class StreamChunks(Iterable[Chunk]):
     """The chunks of a stream without faults. Each chunk is one frame.
 
     `first` is the pause in seconds before the first chunk, `each` the pause before each further chunk. `runs` yields
-    all frames except the last one, in lists. Frames are encoded on demand, at most once, and are also appended to
-    `frames`. `last` takes the number of frames before the final chunk; it returns the final chunk, or None.
+    lists of frames: all frames except the last one. Frames are encoded on demand, at most once, and are also appended
+    to `frames`. `last(number of frames so far)` returns the last chunk, or None if the stream has no further chunk.
     """
 
     frames: Frames
@@ -68,7 +68,9 @@ class StreamChunks(Iterable[Chunk]):
         return self.with_events(iter(self.frames.events()))
 
     def with_events(self, events: Iterator[Event | None]) -> Iterator[Chunk]:
-        """Iterate over the chunks. Each gets the next item of `events`; only the last chunk keeps its own event."""
+        """Yield the chunks. The `event` of a chunk is the next item of `events`; only the last chunk has an event of
+        its own.
+        """
         sent, delay = 0, self.first
         for run in self.runs:
             for frame in run:
@@ -81,13 +83,16 @@ class StreamChunks(Iterable[Chunk]):
 
 
 def to_send(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-    """Return an iterator over chunks. In the chunks of StreamChunks, `event` is None, except in the last chunk."""
+    """Return an iterator over `chunks`.
+
+    If `chunks` is a StreamChunks, `event` is None in every chunk except the last, so that no events are created.
+    """
     return chunks.with_events(repeat(None)) if isinstance(chunks, StreamChunks) else iter(chunks)
 
 
 @dataclass(slots=True, eq=False)
 class SentChunks:
-    """The chunks of an answer that a client received, with their times.
+    """The chunks of an answer that a client received, with the times at which it received them.
 
     The sender calls `begin` once, and then `add` for each chunk that the client received. For StreamChunks, only times
     and frames are stored; the property `events` creates the events from the frames.
@@ -99,19 +104,19 @@ class SentChunks:
     """The times of the received chunks: first the chunks in `_frames`, then the chunks in `chunks`."""
     chunks: list[Chunk] = field(default_factory=list[Chunk])
     endless: bool = False
-    """Whether the answer stalled for a client in this process without a read timeout, which would wait for ever.
-    """
+    """Whether the answer stalled for an intercepted client (one without a socket) that has no read timeout. With a
+    socket, this client would wait for ever."""
     _frames: Frames | None = None
 
     def begin(self, chunks: Iterable[Chunk], started: float) -> None:
-        """Store which chunks will be sent; `started` is the arrival time of the request."""
+        """Store the arrival time of the request, `started`, and the frames of the chunks that will be sent."""
         self.started = started
         if isinstance(chunks, StreamChunks):
             self._frames = chunks.frames
 
     def add(self, chunk: Chunk, at: float) -> None:
         """Store a chunk that the client has received; `at` is its time, on the same clock as `started`."""
-        self.times.append(at)  # changed before `chunks`, so that a concurrent reader misses only this chunk
+        self.times.append(at)  # before `chunks`, so that another thread that reads now misses only this chunk
         if self._frames is None:
             self.chunks.append(chunk)
         elif chunk.event is not None:
@@ -131,7 +136,7 @@ class SentChunks:
 
     @property
     def events(self) -> Iterator[SentEvent]:
-        """The events in the received chunks, with their times."""
+        """The events in the received chunks. The time of each event is in seconds since the request arrived."""
         ats = iter(self.times[:])
         made = self._frames.events() if self._frames is not None else ()
         for event, at in zip(islice(made, self._framed), ats, strict=False):
@@ -162,5 +167,5 @@ class SentChunks:
 
     @property
     def last_at(self) -> float | None:
-        """Seconds from the request to the last received chunk; None if no chunk was received."""
+        """The number of seconds from the request to the last received chunk; None if no chunk was received."""
         return self.times[-1] - self.started if self.times else None

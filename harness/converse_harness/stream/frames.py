@@ -80,7 +80,7 @@ class Frame:
 def frame_bytes(header_block: bytes, payload: bytes) -> bytes:
     """Build a frame from an already encoded header block. This is the fast path for callers that cache header blocks.
 
-    Only the length limits are checked, so that a fault can deliberately send a broken header block.
+    Only the length limits are checked, so that an injected fault can contain a broken header block.
     """
     start, checksum = _frame_start(header_block, len(payload))
     return start + payload + _pack_checksum(crc32(payload, checksum))
@@ -90,7 +90,7 @@ def run_of_frames(header_block: bytes, start: bytes, rests: list[bytes]) -> list
     """Build one frame per item of `rests`.
 
     All frames have the same headers; a frame's payload is `start` plus the item. This is fast for the many deltas of a
-    stream, because the bytes before the item and their CRC are computed once for all items of the same length.
+    stream: for items of the same length, the bytes before the item and the CRC of these bytes are computed only once.
     """
     beginnings = _beginnings(header_block, start)
     return [
@@ -100,7 +100,9 @@ def run_of_frames(header_block: bytes, start: bytes, rests: list[bytes]) -> list
 
 
 class _Beginnings(dict[int, tuple[bytes, int]]):
-    """Maps a length of the payload after `start` to the frame's bytes up to the end of `start`, and to their CRC."""
+    """Maps the number of payload bytes after `start` to (the frame's bytes up to the end of `start`, the CRC of these
+    bytes).
+    """
 
     def __init__(self, header_block: bytes, start: bytes) -> None:
         super().__init__()
@@ -210,7 +212,10 @@ class Decoder:
             raise self._damage
 
     def _next(self, start: int) -> tuple[Frame, int] | None:
-        """Return the frame at `start` of the buffer, and the frame's end; None if the frame is not complete yet."""
+        """Return the frame that begins at index `start` of the buffer, and the index of its end.
+
+        Return None if the buffer does not contain the whole frame yet.
+        """
         available = len(self._buffer) - start
         if self._lengths is None:
             if available < PRELUDE_LENGTH:
@@ -232,9 +237,10 @@ def _truncated(available: int, total_length: int | None, offset: int) -> FrameEr
 
 
 def _read_prelude(prelude: bytes, offset: int) -> tuple[int, int]:
-    """Return the total length and the headers length of a frame from its prelude, after all checks of the prelude.
+    """Check the prelude of a frame, and return the total length of the frame and the length of its headers.
 
-    The checks come before the rest of the frame is read, so that a decoder never waits for a wrong number of bytes.
+    The prelude is checked before the rest of the frame arrives, so that a decoder never waits for a wrong number of
+    bytes.
     """
     length, headers, checksum = _PRELUDE.unpack(prelude)
     actual = crc32(prelude[: _LENGTHS.size])

@@ -8,21 +8,21 @@ follows each of them. A symbol that is not in the table is illegal.
 
 The code below follows four rules:
 
-1. All rules about the order of events are in this file. Other forms of a part of the table (the deltas that keep a
-   block in its state, the members that carry text) are derived from ORDER here, and a test compares them with ORDER. A
-   second definition elsewhere would sooner or later differ from the table.
+1. All rules about the order of events are in this file. It also contains other forms of parts of the table (the deltas
+   that keep a block in its state, the members that carry text), which a test compares with ORDER. A second definition
+   elsewhere would sooner or later differ from the table.
 2. The table is complete and literal: no branch of the code adds a transition. Two rules are not in the table because
    they concern all states at once. An exception frame may stand in the place of any event and ends the stream (recorded
-   as the first frame; in other places the source is AWS's model). Blocks are numbered from 0 without gaps and never
+   as the first frame; in other places the source is AWS's API model). Blocks are numbered from 0 without gaps and never
    interleave, so `StreamOrder` counts them.
 3. The table describes the streams that Bedrock sends, not those that a client should accept. Source: 107 recorded
-   streams. In them a block of text, reasoning or citations has no contentBlockStart and at least one delta; a block
-   that has a start may have no delta; a citation comes before the text that it supports; a signature ends its
-   reasoning; metadata is last.
+   streams. In them, a block of text, reasoning or citations has no contentBlockStart and at least one delta. A block
+   that has a start may have no delta. A citation comes before the text that it supports, a signature ends its
+   reasoning, and metadata is last.
 4. The table does not check values. Other code checks whether a stop reason fits, or whether a tool input is JSON.
 
-To add an event or a kind of block: add its row and run the tests. The test that then fails has the new diagram for
-docs/architecture.md.
+To add an event or a kind of block: add its row and run the tests. The test that then fails shows the new diagram
+for docs/architecture.md.
 """
 
 from __future__ import annotations
@@ -70,17 +70,18 @@ ORDER: Final[Mapping[str, Mapping[str, str]]] = {
     FINISHED: {},
     FAILED: {},
 }
-"""For each state: maps each legal symbol to the next state."""
+"""Maps each state to its legal symbols. Each symbol is mapped to the next state."""
 
 CARRIED: Final[Mapping[str, str]] = {"toolUse": "input", "reasoningContent": "text"}
-"""Maps a delta's member whose text is one level deeper to the inner member that contains the text."""
+"""Some members of a delta contain the text one level deeper, as in `{"toolUse": {"input": "..."}}`. Maps such a member
+to the inner member that contains the text."""
 
 TEXTS: Final[Mapping[str, str]] = {
     "contentBlockDelta.text": "text",
     "contentBlockDelta.toolUse": "toolUse",
     "contentBlockDelta.reasoningContent.text": "reasoningContent",
 }
-"""Maps the symbol of a delta with a piece of text to the delta's member that contains the text."""
+"""Maps the symbol (event type and union member) of a delta with text to the delta's member that contains the text."""
 
 GOES_ON: Final[Mapping[str, str]] = {
     state: TEXTS[name]
@@ -88,7 +89,7 @@ GOES_ON: Final[Mapping[str, str]] = {
     for name, following in moves.items()
     if following == state and name in TEXTS
 }
-"""Maps a state to the member with the text, for the deltas that do not change this state.
+"""Some states do not change at a delta with text. Maps such a state to the member of this delta that contains the text.
 
 Nearly every event of a stream is such a delta.
 """
@@ -97,7 +98,8 @@ BLOCK_EVENTS: Final = ("contentBlockStart", "contentBlockDelta", "contentBlockSt
 """The events that carry a contentBlockIndex."""
 
 UNIONS: Final = {"contentBlockStart": "start", "contentBlockDelta": "delta"}
-"""Maps each event that contains a union to the name of the union. The legal order depends on the union's member."""
+"""Maps the type of each event that contains a union to the name of the union. The legal order depends on the member of
+the union."""
 
 
 def kind(event: Mapping[str, Any]) -> str:
@@ -138,9 +140,9 @@ ERROR_FRAME: Final = ":error"
 
 
 def is_exception(name: str) -> bool:
-    """Whether an event is a failure that ends the stream.
+    """Whether an event of the type `name` reports a failure and ends the stream.
 
-    Such a failure is an unmodelled error frame, or an exception frame: an event whose type ends in `Exception`.
+    Such an event is an unmodelled error frame, or an exception frame, whose type ends in `Exception`.
     """
     return name.endswith("Exception") or name == ERROR_FRAME
 
@@ -156,7 +158,7 @@ _PLACES: Final[Mapping[str, str]] = {
 
 
 class StreamOrder:
-    """Checks a stream against the table, event by event.
+    """Checks the order of a stream's events against the table ORDER, event by event.
 
     `state` is a key of ORDER, `position` the number of events so far, `block` the index of the open or next block.
     """
@@ -167,7 +169,7 @@ class StreamOrder:
         self.block = 0
 
     def feed(self, event: Mapping[str, Any]) -> None:
-        """Advance by one event. For an illegal event, raises StreamOrderError, which lists the legal events."""
+        """Check the next event. For an illegal event, raises StreamOrderError, which lists the legal events."""
         name = symbol(event)
         if is_exception(name) and self.state not in (FINISHED, FAILED):
             self.state = FAILED
@@ -180,9 +182,10 @@ class StreamOrder:
         self.position += 1
 
     def more_text(self, body: object) -> str | None:
-        """Return the text of a contentBlockDelta that continues the open block in the usual form; otherwise None.
+        """Return the text of a contentBlockDelta that only adds text to the open block; otherwise None.
 
-        This is a fast path: if the result is a text, `feed` would accept the event and stay in the same state.
+        `body` is the value of the event. This is a fast path: if a text is returned, `feed` would accept the event and
+        stay in the same state.
         """
         member = GOES_ON.get(self.state)
         if member is None or type(body) is not dict:
@@ -241,7 +244,7 @@ def check_order(events: Iterable[Mapping[str, Any]]) -> None:
 
 
 def check_beginning(events: Iterable[Mapping[str, Any]]) -> StreamOrder:
-    """Raise StreamOrderError unless a ConverseStream can begin with these events. Return the order after them."""
+    """Raise StreamOrderError unless a ConverseStream can begin with these events. Return the StreamOrder after them."""
     order = StreamOrder()
     for event in events:
         order.feed(event)

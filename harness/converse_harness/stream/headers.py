@@ -67,9 +67,8 @@ _ADVICE: Final[Mapping[FrameProblem, str]] = {
     "prelude_checksum_mismatch": "A length was changed, or these bytes are not the start of a frame.",
     "message_checksum_mismatch": "Headers or payload were changed after they were written.",
 }
-"""Maps a kind of mistake to the advice in the message. For all other kinds, the advice is to fix the writer of the
-bytes.
-"""
+"""Maps a kind of mistake to the advice in the message. For all other kinds, the advice is to mend the program that
+wrote the bytes."""
 
 
 class UnwritableFrame(ReplyError):

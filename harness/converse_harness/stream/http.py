@@ -1,4 +1,4 @@
-"""The messages between transports and Endpoint: HTTP requests, and HTTP responses with delays."""
+"""HTTP requests and timed HTTP responses. A transport (a server or an interceptor) exchanges them with the Endpoint."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ class Chunk(NamedTuple):
 JSON_HEADERS: Final = ("Content-Type", "Content-Length", "Connection", "x-amzn-RequestId")
 STREAM_HEADERS: Final = ("Content-Type", "Transfer-Encoding", "Connection", "x-amzn-RequestId")
 ERROR_HEADERS: Final = (*JSON_HEADERS, "x-amzn-ErrorType")
-"""The names of the headers of three kinds of answers, in recorded order: JSON, streams, errors. `Date` comes before all
-of them.
-"""
+"""The names of the headers of an error, in recorded order; JSON_HEADERS and STREAM_HEADERS are those of other answers.
+`Date` comes before all of them."""
 
 SERVICE_ERROR: Final = ":http://internal.amazon.com/coral/com.amazon.bedrock/"
 GATEWAY_ERROR: Final = ":http://internal.amazon.com/coral/com.amazon.coral.service/"
-"""The suffixes of x-amzn-ErrorType in recorded answers, for errors of the service and for errors of the gateway."""
+"""The suffix of x-amzn-ErrorType in recorded errors of the gateway; SERVICE_ERROR is the suffix for errors of the
+service."""
 
 NO_REQUEST_ID: Final = "00000000-0000-4000-8000-000000000000"
-"""The request id in the answer to a request for which no Call is created."""
+"""The request id in the answer to a request that is not recorded as a Call."""
 
 ERROR_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
-"""Pattern of valid error names, as the header x-amzn-ErrorType contains them."""
+"""Matches a valid error name, as the header x-amzn-ErrorType contains it."""
 
 GATEWAY_ERRORS: Final = frozenset(
     {
@@ -92,7 +92,7 @@ class HttpResponse:
 
 
 def json_response(body: bytes, request_id: str, *, delay: float = 0.0) -> HttpResponse:
-    """Make a 200 response with a JSON body, due after `delay` seconds."""
+    """Make a 200 response with a JSON body that is sent after a delay of `delay` seconds."""
     return HttpResponse(200, _headers(JSON_HEADERS, body, request_id), (Chunk(body, delay),))
 
 
@@ -102,7 +102,7 @@ def stream_response(chunks: Iterable[Chunk], request_id: str) -> HttpResponse:
 
 
 def error_response(name: str, status: int, body: bytes, request_id: str, *, delay: float = 0.0) -> HttpResponse:
-    """Make the response of an error before the stream; x-amzn-ErrorType has the same form as in recorded answers."""
+    """Make the HTTP response for an error. The header x-amzn-ErrorType has the same form as in recorded answers."""
     suffix = GATEWAY_ERROR if name in GATEWAY_ERRORS else SERVICE_ERROR
     headers = _headers(ERROR_HEADERS, body, request_id, error_type=name + suffix)
     return HttpResponse(status, headers, (Chunk(body, delay),))

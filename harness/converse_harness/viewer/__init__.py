@@ -1,4 +1,4 @@
-"""What people look at: calls as HTML, for a report, a page of the server and a notebook."""
+"""HTML that shows calls to people: in a report, on a page of the server, and in a notebook."""
 
 from converse_harness.viewer.call import call_html, fake_html, overview_html
 from converse_harness.viewer.html import Html, element, joined

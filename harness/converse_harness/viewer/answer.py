@@ -1,4 +1,4 @@
-"""The answer of a call as HTML: its events in their order, with the pieces of a text joined, or the whole body."""
+"""The answer of a call as HTML: its events in their order, or the whole body. Pieces of one text are joined."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _PAUSE: Final = 100.0
 """The shortest pause between two events that is shown, in milliseconds."""
 
 _PIECES: Final = 2_000
-"""The maximum number of pieces of one text that are shown with their times; the others are shown as one piece."""
+"""The maximum number of pieces of one text that are shown with their times; the rest is shown as one piece."""
 
 _ON_A_LINE: Final = 160
-"""The maximum number of characters of an event that is shown on the line of its name."""
+"""An event with at most this number of characters is shown on the same line as its name."""
 
 _READABLE: Final = 60
-"""The input of a tool with more characters than this is shown a second time, indented."""
+"""A tool input with more characters than this is shown a second time, as indented JSON."""
 
 _NO_EVENT: Final = frozenset({"bytes", "frame"})
-"""The names of members with bytes that are not an event."""
+"""The names of members that contain received bytes which could not be read as an event."""
 
 
 def answer_html(view: CallView) -> Html:
-    """Return the HTML of a call's answer: its events or its body, and its outcome unless it is complete."""
+    """Return the HTML of a call's answer: its events or its body, and the outcome unless this is "complete"."""
     parts: list[Html] = []
     if view.error:
         parts.append(titled("Error in place of an answer", text_html(view.error), kind="failed"))
@@ -96,7 +96,10 @@ def _event_html(at: float, event: Any, before: float) -> Html:
 
 
 def _run_html(block: str, kind: str, run: Sequence[tuple[float, str]], before: float) -> Html:
-    """Return the pieces of one text, each a pair of its time and its characters. `before` is the time before them."""
+    """Return the HTML of one text that was sent in pieces; `kind` is the kind of the text.
+
+    `run` has the pieces, each with its time; `before` is the time of the previous event. Times are in milliseconds.
+    """
     first, last = run[0][0], run[-1][0]
     when = milliseconds(first) if first == last else f"{first:,.1f} to {milliseconds(last)}"
     head = _head(when, kind, f"block {block}, {counted(len(run), 'piece')}")

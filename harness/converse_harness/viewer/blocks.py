@@ -14,19 +14,20 @@ _LINES: Final = 16
 """A text with more than _OPEN characters or _LINES lines is folded: a reader must open it."""
 
 _MOST: Final = 100_000
-"""The number of characters of a text that are shown at most."""
+"""The maximum number of characters of a text that are shown; the rest is left out."""
 
 _BEGIN: Final = 90
 """The number of characters that the summary of a folded text shows."""
 
 FindUse = Callable[[str], tuple[str, Html] | None]
-"""A function of the id of a tool use. It returns the name of the tool and a link to the call that used it; None if no
-call used it.
+"""A function that takes the id of a tool use, and returns the name of the tool and a link to the call that used it.
+
+The link is empty if no call on the page used the tool. The function returns None if the id is unknown.
 """
 
 
 def counted(count: int, thing: str) -> str:
-    """Return a number with its noun, which has an `s` unless the number is 1.
+    """Return a number with the noun `thing`, which gets an `s` unless the number is 1.
 
     >>> counted(1, "message"), counted(1200, "message")
     ('1 message', '1,200 messages')
@@ -44,7 +45,10 @@ def milliseconds(value: float) -> str:
 
 
 def text_html(text: str, kind: str = "text") -> Html:
-    """Return a text with its spaces and line ends. A long text is folded under its beginning and its length."""
+    """Return the HTML of a text with its spaces and line ends. `kind` is its CSS class.
+
+    A long text is folded: only its beginning and its length are visible until a reader opens it.
+    """
     whole = text if len(text) <= _MOST else f"{text[:_MOST]}\n... ({counted(len(text) - _MOST, 'more character')})"
     shown = element("pre", whole, class_=kind)
     if len(text) <= _OPEN and text.count("\n") <= _LINES:
@@ -54,19 +58,19 @@ def text_html(text: str, kind: str = "text") -> Html:
 
 
 def folded(summary: str, *content: str, opened: bool = False, class_: str | None = None) -> Html:
-    """Return a summary, under which a reader can open and close the content."""
+    """Return HTML that shows `summary`; under it, a reader can open and close `content`."""
     return element("details", element("summary", summary), *content, open=opened, class_=class_)
 
 
 def json_html(value: Any) -> Html:
-    """Return a JSON value as indented text."""
+    """Return the HTML of a JSON value as indented text."""
     return text_html(json_text(value), "json")
 
 
 def titled(
     title: str, *content: str | None, kind: str = "", note: str = "", beside: Sequence[Html | None] = ()
 ) -> Html:
-    """Return a block of a message or answer: its title, HTML `beside` the title, `note` in small print, its content."""
+    """Return the HTML of a block: its title, `beside` on the same line, `note` in small print, then its content."""
     small = element("small", note) if note else None
     head = element("div", element("b", title), *beside, " " if note else None, small, class_="block-title")
     return element("div", head, *content, class_=f"block {kind}".rstrip())
@@ -79,11 +83,11 @@ def table_html(heads: Sequence[str], rows: Iterable[Html]) -> Html:
 
 
 def message_html(message: Any, find_use: FindUse) -> Html:
-    """Return the content blocks of a message."""
+    """Return the HTML of the content blocks of a message."""
     if not is_object(message):
         return json_html(message)
     content = message.get("content")
-    if isinstance(content, str):  # Bedrock refuses it, and clients send it
+    if isinstance(content, str):  # Bedrock refuses a string, but some clients send one
         return text_html(content)
     return joined(part for block in objects_of(content) for part in block_html(block, find_use))
 

@@ -15,15 +15,15 @@ _WIDTH: Final = 1000
 """The width of the time line, in units of the SVG."""
 
 _NARROWEST: Final = 6
-"""The least width of a call on the time line, in units of the SVG."""
+"""The minimum width of the bar of a call on the time line, in units of the SVG."""
 
 
 def call_html(view: CallView, before: Sequence[CallView] = (), *, prefix: str = "") -> Html:
     """Return one call as an `article` with the id `{prefix}call-{number}`.
 
-    `before` are the calls that the page shows before this call, in their order: messages, settings and tools that one
-    of them contains become links to that call. `prefix` makes the ids of several fakes different. Every text is
-    escaped, and the HTML contains no styles, scripts or addresses.
+    `before` are the calls that the page shows before this call, in their order. Messages, settings and tools that one
+    of them contains become links to that call. A page with several fakes has another `prefix` for each, so that all ids
+    are different. Every text is escaped, and the HTML contains no styles, scripts or addresses.
     """
     name = f"{anchor(prefix)}call-{view.number}"
     model = element("code", view.model_id) if view.model_id else None
@@ -87,7 +87,7 @@ def overview_html(views: Sequence[CallView], *, prefix: str = "") -> Html:
 
 
 def fake_html(views: Sequence[CallView], *, prefix: str = "") -> Html:
-    """Return the calls of one fake: a list of all calls, then each call, folded under a line with its outline."""
+    """Return the calls of one fake: a list of all calls, then each call, folded under a line that summarizes it."""
     calls = [
         folded(f"Call {view.number}: {view.outline}", call_html(view, views[:at], prefix=prefix))
         for at, view in enumerate(views)

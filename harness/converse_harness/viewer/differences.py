@@ -1,4 +1,4 @@
-"""Two texts beside each other, with what was left out and what was added."""
+"""Two texts beside each other as HTML, in which the differences are marked."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ from converse_harness.secrets import common_length
 from converse_harness.viewer.html import Html, element, escape, joined
 
 _MOST: Final = 400
-"""The maximum number of words that are compared: the time of a comparison grows with the square of their number.
+"""The maximum number of words or lines that are compared: the time grows with the square of their number.
 
-Texts with more words are compared line by line. Texts with more lines are shown as changed from start to end.
+Equal text at the start and at the end does not count. If more words remain, lines are compared; if more lines remain,
+all of them are shown as changed.
 """
 
 _KEPT: Final = 160
-"""An equal part that is longer than two times this number of characters is shortened to its two ends."""
+"""If an equal part is longer than twice this number of characters, only its two ends are shown."""
 
 _WORDS: Final = re.compile(r"\w+|\s+|[^\w\s]")
 _LINES: Final = re.compile(r".*\n|.+")
 
 
 def sides(was: str, now: str, heads: Sequence[str]) -> Html:
-    """Return two texts beside each other, or one below the other where there is no room; `heads` are their titles.
+    """Return the HTML of two texts with the titles `heads`: side by side or, on a narrow page, one below the other.
 
-    Text that only the first has is in `del`, text that only the second has in `ins`. Long equal parts are shortened.
+    Text that only `was` has is in `del`, text that only `now` has in `ins`. Long equal parts are shortened.
     """
     old, new, start, end = _ends(_WORDS, was, now)
     if max(len(old), len(new)) - start - end > _MOST:
@@ -46,21 +47,27 @@ def sides(was: str, now: str, heads: Sequence[str]) -> Html:
 
 
 def _ends(units: re.Pattern[str], was: str, now: str) -> tuple[list[str], list[str], int, int]:
-    """Return the words or lines of two texts, and how many are equal at their start and at their end."""
+    """Split two texts into `units` (words or lines). Return both lists of units, and two numbers.
+
+    The numbers say how many units are equal at the start of both lists, and how many at the end.
+    """
     old, new = units.findall(was), units.findall(now)
     start = common_length(old, new)
     return old, new, start, common_length(old[start:][::-1], new[start:][::-1])
 
 
 def _marked(mark: str, kind: str, words: Sequence[str]) -> Html | None:
-    """Return words of a text as HTML, inside an element `mark` if the other text lacks them; None without words."""
+    """Return the HTML of some words of a text; None without words.
+
+    Unless `kind` is "equal", the other text lacks these words, and they are put in an element with the name `mark`.
+    """
     if kind == "equal":
         return _same(words)
     return element(mark, "".join(words)) if words else None
 
 
 def _same(words: Sequence[str]) -> Html:
-    """Return words that both texts have; of many words, only the first and the last characters."""
+    """Return the HTML of words that both texts have; of many words, only the first and the last characters."""
     text = "".join(words)
     if len(text) <= 2 * _KEPT:
         return escape(text)

@@ -21,7 +21,7 @@ _TOOLS: Final = Html(
     '<label><input type="checkbox" class="keys" checked>'
     " Keys: / search, j next call, k previous call, o open all, c close all</label></div>"
 )
-"""The search field and the buttons. They are hidden until the script of the page shows them, because they need it."""
+"""The search field and the buttons. They work only with the script of the page, which makes them visible."""
 
 
 class PageSection(NamedTuple):
@@ -34,7 +34,7 @@ class PageSection(NamedTuple):
 
 @cache
 def text_of(file: Path) -> str:
-    """Return the text of a style sheet or script, with the line ends that a browser uses for its hash."""
+    """Return the text of a style sheet or script with LF as line end, because browsers hash the text in this form."""
     return file.read_text(encoding="utf-8").replace("\r\n", "\n")
 
 
@@ -42,14 +42,14 @@ _STYLE: Final = Path(__file__).with_name("view.css")
 """The style sheet of all pages. It changes nothing outside of elements with the class `converse`."""
 
 _SCRIPT: Final = Path(__file__).with_name("view.js")
-"""The script of all pages: search, keys, and opening and closing of everything."""
+"""The script of all pages: the search, the shortcut keys, and the buttons that open or close all folded parts."""
 
 
 def policy(*, scripts: Sequence[str] = (), connect: bool = False) -> str:
     """Return the Content-Security-Policy of a page, for its `meta` element or for a header.
 
-    The policy allows the style sheet and the script of all pages, and `scripts`, by their hashes. Nothing can be loaded
-    from an address. With `connect`, scripts may connect to the server that the page comes from.
+    The policy allows the style sheet and the script of all pages, and `scripts`, by their hashes. The page can load
+    nothing from a URL. With `connect`, scripts may connect to the server that the page comes from.
     """
     return _policy(text_of(_STYLE), (text_of(_SCRIPT), *scripts), connect=connect)
 

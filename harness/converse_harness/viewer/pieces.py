@@ -1,4 +1,4 @@
-"""Texts that an answer sends in pieces, one in each delta: find the pieces, and replace the text of all of them."""
+"""Texts that an answer sends in pieces, one piece per delta event: find the pieces, and change a whole text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TEXTS: Final = (
     ("reasoning", ("reasoningContent", "text")),
     ("tool input", ("toolUse", "input")),
 )
-"""The kinds of texts that deltas have pieces of: the name of the kind, and the path to the piece in `delta`."""
+"""The kinds of text that deltas send in pieces: the name of the kind, and the path to the piece in `delta`."""
 
 
 class DeltaPiece(NamedTuple):
@@ -25,7 +25,7 @@ class DeltaPiece(NamedTuple):
 
 
 def piece_of(event: Any) -> DeltaPiece | None:
-    """Return the piece of text that an event has; None if the event has no such piece, or anything besides it."""
+    """Return the piece of text that an event contains; None if it contains no piece, or has further members."""
     members = member_of(event, "contentBlockDelta")
     delta = member_of(members, "delta")
     if not is_object(delta) or len(delta) != 1 or len(event) != 1:
@@ -38,9 +38,10 @@ def piece_of(event: Any) -> DeltaPiece | None:
 
 
 def changed_events(events: Sequence[Any], change: Callable[[Any], Any]) -> list[Any]:
-    """Return the events after `change`, which is called with each event, or with the whole text of several events.
+    """Return the events in which each text was changed by `change`.
 
-    Events with pieces of one text get the changed text. The pieces before and after the change stay as they are.
+    `change` is called with the whole text that several events send in pieces, and with every event that has no piece.
+    The changed text is cut into as many pieces as before. Pieces that the change does not touch stay as they are.
 
     >>> texts = ("a s", "ec", "ret")
     >>> deltas = [{"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": each}}} for each in texts]

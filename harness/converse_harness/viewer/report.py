@@ -1,4 +1,4 @@
-"""The page of a run: the tests that failed with their calls, and all tests with the number of their calls."""
+"""The page of a test run: the failed tests, each with its calls, and all tests, each with the number of its calls."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ _INTERRUPTED: Final = (
 
 
 class ShownFake(NamedTuple):
-    """A fake of a test: its title, and the HTML of its calls."""
+    """A fake that a test used: the title of the fake, and the HTML of its calls."""
 
     title: str
     calls: Html
 
 
 class FailedTest(NamedTuple):
-    """A test that failed: its id, the phase that failed ("call" or another), the first lines of the failure, the whole
-    failure, and the fakes of the test.
+    """A test that failed: its id, and the phase that failed ("setup", "call" or "teardown").
+
+    `first_lines` are those of the text of the failure, and `whole` is all of it. `fakes` are those that the test used.
     """
 
     test: str
@@ -43,7 +44,7 @@ class ShownTest(NamedTuple):
 
 
 def report_html(failed: Sequence[FailedTest], tests: Sequence[ShownTest], *, interrupted: bool = False) -> str:
-    """Return the whole HTML document. The secrets in all texts must be masked already."""
+    """Return the report as an HTML document. The secrets in all texts must be masked already."""
     outcomes = Counter(row.outcome for row in tests)
     counts = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(outcomes.items()))
     calls = counted(sum(row.calls for row in tests), "call")

@@ -1,4 +1,4 @@
-"""The request of a call as HTML, compared with an earlier request: new and changed parts, and links to equal parts."""
+"""The request of a call as HTML, compared with an earlier request: new and changed parts, and links to equal ones."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from converse_harness.viewer.html import Html, element, joined
 from converse_harness.viewer.view import CallView, json_text
 
 _LOOKED_BACK: Final = 60
-"""The earlier request to compare with is searched among this number of calls, from the newest on."""
+"""At most this number of the latest calls is searched for the earlier request to compare with."""
 
 _NEW: Final = 3
-"""The search ends at an earlier request that lacks at most this number of the messages of the request."""
+"""The search ends as soon as an earlier request lacks at most this number of the new request's messages."""
 
 _NO_SETTINGS: Final = frozenset({"messages", "system", "toolConfig", "input"})
-"""The members of a body that are not shown as settings."""
+"""The members of a request body that are not shown as settings."""
 
 
 def request_html(view: CallView, before: Sequence[CallView], prefix: str) -> Html:
@@ -37,9 +37,10 @@ def request_html(view: CallView, before: Sequence[CallView], prefix: str) -> Htm
 
 
 def _base_of(view: CallView, before: Sequence[CallView]) -> CallView | None:
-    """Return the earlier call with which a request is compared: the one that has most of its messages.
+    """Return the call in `before` with which the request of `view` is compared; None if `before` is empty.
 
-    If no call has any of them, return the last call with the same operation, or the last call; None if there is none.
+    It is the call that has the most messages in common with `view`, or the latest one if none has any. If there are
+    calls with the same operation, only these are considered.
     """
     alike = [each for each in before if each.operation == view.operation] or before
     wanted = set(view.message_keys)
@@ -58,16 +59,16 @@ def _link(view: CallView, prefix: str) -> Html:
 
 
 def _part(title: str, *content: str | None, same_as: Html | None = None) -> Html:
-    """Return a part of a request: its title, and its content or a link to the equal part of another request."""
+    """Return the HTML of a part of a request: its title, and its content, or the link `same_as` to an equal part."""
     if same_as is not None:
         content = (element("span", "as in ", same_as, class_="same"),)
     return element("div", element("h5", title), *content, class_="part")
 
 
 def _others(now: Mapping[str, Any], was: Mapping[str, Any], thing: str, there: Html) -> Html | None:
-    """Return the number of values that are equal in an earlier call, with a link to that call; None if there are none.
+    """Return a line that says how many values are equal in `now` and `was`; None if no value is equal.
 
-    Each value is a `thing`, such as "tool".
+    Each value is a `thing`, such as "tool". `there` is the link to the earlier call.
     """
     count = sum(was.get(name) == value for name, value in now.items())
     return element("p", f"{counted(count, f'other {thing}')} as in ", there, class_="same") if count else None
@@ -187,7 +188,7 @@ def _range(start: int, end: int) -> str:
 
 
 def _message(view: CallView, at: int, before: Sequence[CallView], prefix: str) -> Html:
-    """Return the item of a message that the request has and the earlier request lacks."""
+    """Return the list item for the message with the index `at`. No equal message is in the earlier request."""
 
     def find_use(used: str) -> tuple[str, Html] | None:
         for each in reversed(before):

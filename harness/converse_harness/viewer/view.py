@@ -1,4 +1,4 @@
-"""The data of one call that a page shows, as plain JSON values: `CallView`."""
+"""The data that a page shows about one call, as plain JSON values: `CallView`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BLOBS: Final = frozenset({"bytes", "redactedContent"})
 """The members of Bedrock's JSON whose text is base64."""
 
 _DEEPEST: Final = 100
-"""The number of nested levels of a value that are shown."""
+"""The maximum number of nested levels of a value that are shown."""
 
 
 class RefusedBy(NamedTuple):
@@ -34,11 +34,11 @@ class RefusedBy(NamedTuple):
 
 @dataclass(frozen=True)
 class CallView:
-    """The data of one call that a page shows. All values are plain JSON; the maker of the view has masked the secrets.
+    """The data that a page shows about one call. All values are plain JSON, in which secrets are masked already.
 
-    Times are in milliseconds. `started` is the time from the first call on the page to this one, `took` the time until
-    the client received the last byte, and `waited` the time that the client waited, or would have waited, before its
-    next attempt. `request` is the JSON of the body, `headers` are pairs of name and value. `status` is 0 if no HTTP
+    Times are in milliseconds. `started` is the time from the first call on the page to this one. `took` is the time
+    until the client received the last byte. `waited` is the time that the client waited, or would have waited, before
+    its next attempt. `request` is the JSON of the body, `headers` are pairs of name and value. `status` is 0 if no HTTP
     answer was sent. `outline` is the answer in one line. `events` are pairs of the time since the request and the
     event. `answer` is the JSON of the whole answer, None if there is no answer. `line` is the line of the test that
     scripted the reply, such as `test_x.py:12`. `error` is the error that was raised instead of an answer. A text that
@@ -66,7 +66,7 @@ class CallView:
 
     @property
     def is_fine(self) -> bool:
-        """Whether the call was answered without an error, and the client has read the answer, or still reads it."""
+        """Whether the call was answered without an error, and the answer was not broken off (outcome "cut")."""
         failed = any(name.endswith("Exception") for _, event in self.events for name in object_of(event))
         return 0 < self.status < 400 and self.outcome != "cut" and not (failed or self.error or self.refusal)
 
@@ -89,7 +89,7 @@ class CallView:
 
     @cached_property
     def tool_uses(self) -> Mapping[str, str]:
-        """The names of the tools that the answer uses, by the ids of the uses."""
+        """The names of the tools that the answer uses, by the ids of these tool uses."""
         starts = [member_of(event, "contentBlockStart", "start", "toolUse") for _, event in self.events]
         blocks = objects_of(member_of(self.answer, "output", "message", "content"))
         uses = [object_of(each) for each in (*starts, *(block.get("toolUse") for block in blocks))]
@@ -119,10 +119,10 @@ def plain(value: Any, name: str = "", depth: int = 0) -> Any:
 
 
 def mask_value(value: Any, name: str = "", own: Collection[str] | None = None) -> Any:
-    """Return a JSON value with its secrets masked, also secrets in base64, and those known only by their member's name.
+    """Return a JSON value with its secrets masked, including secrets in base64.
 
-    `name` is the name of the member that has the value. `own` are the secrets of this process, by default
-    `own_secrets()`.
+    `name` is the name of the member that has the value; it may show that the value is a secret. `own` are the secrets
+    of this process, by default `own_secrets()`.
 
     >>> mask_value({"note": "QUtJQUlPU0ZPRE5ON0VYQU1QTEUgaXMgbXkga2V5", "n": [1]})
     {'note': '***', 'n': [1]}
@@ -142,7 +142,7 @@ def _size(data: bytes | bytearray) -> str:
 
 
 def json_text(value: Any, *, indent: int | None = 2) -> str:
-    """Return the JSON text of a value. Parts that have no JSON are written as `str` writes them."""
+    """Return the JSON text of a value. Objects that JSON does not know are written as `str` writes them."""
     try:
         return json.dumps(value, ensure_ascii=False, indent=indent, default=str)
     except (ValueError, RecursionError):

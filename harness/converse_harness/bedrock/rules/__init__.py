@@ -88,12 +88,13 @@ _REFUSING: Final[Mapping[RuleLevel, tuple[Verdict, ...]]] = {
     "default": ("refuse",),
     "strict": ("refuse", "strict"),
 }
-"""For each rule level, the verdicts of the rules that refuse requests at this level."""
+"""Maps each rule level to the verdicts of the rules that `refusals_of` applies at this level. At the level "warn", the
+caller of `refusal_of` turns the Refusal into a note."""
 
 
 @lru_cache(512)
 def _rules_for(name: str, verdicts: tuple[Verdict, ...], parts: frozenset[str]) -> tuple[Rule, ...]:
-    """Return the rules of a model that a request with these parts can break."""
+    """Return the rules for the model id `name` with one of `verdicts` that a request with `parts` can break."""
     return tuple(rule for rule in _rules_of(name, verdicts) if has_to_look(rule.find, parts))
 
 

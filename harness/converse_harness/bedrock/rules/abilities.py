@@ -37,12 +37,12 @@ _OTHER_ARN: Final = re.compile(r"arn:aws[a-z-]*:(?:bedrock|sagemaker):[a-z0-9-]+
 
 
 def ids_of_no_model(asked: RuleRequest) -> bool:
-    """Whether the model id is neither an ARN nor a well-formed id of a known provider."""
+    """Whether the requested model id is neither an ARN nor a well-formed id of a known provider."""
     return not _OTHER_ARN.fullmatch(asked.model_id) and not _MODEL_ID.fullmatch(bare(asked.model_id))
 
 
 def ids_that_do_not_converse(asked: RuleRequest) -> bool:
-    """Whether the model does not support Converse, only other operations."""
+    """Whether the model does not support Converse, only other operations, such as InvokeModel."""
     return asked.model.model is not None and not asked.model.model.converses
 
 
@@ -66,7 +66,7 @@ def too_many_tokens(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 
 def tiers_that_are_none(asked: RuleRequest) -> bool:
-    """Whether the service tier is not in AWS's enum."""
+    """Whether the request's service tier is not in the enum of AWS's API model."""
     if not bedrock.has_member("ConverseRequest", "serviceTier"):
         return False
     tier = asked.body.get("serviceTier", {}).get("type")

@@ -1,4 +1,7 @@
-"""The class RuleRequest (the input of the rules), and functions that make Finders. A Finder looks for broken rules."""
+"""The class RuleRequest (the input of the rules), and functions that make Finders.
+
+A Finder is a function that finds the places where a request breaks a rule.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,14 @@ from converse_harness.json_values import member_of, object_of, objects_of
 Message = Mapping[str, Any]
 
 Block = tuple[int, int, Any]
-"""A content block: the index of its message, the index of the block in the message, the block's value."""
+"""A content block: the index of its message, the index of the block in this message, and the block's value."""
 
 
 class RuleViolation(NamedTuple):
-    """A place where a request breaks a rule: the path of the place for messages, and the values for the rule's text."""
+    """A place where a request breaks a rule.
+
+    `path` is the path of the place, for messages to the user. `values` replace the placeholders in the rule's message.
+    """
 
     path: str
     values: Mapping[str, object] = {}
@@ -41,29 +47,29 @@ class RuleRequest:
 
     @cached_property
     def model(self) -> Standing:
-        """The row of the models table for the request's model."""
+        """The row of the table MODELS for the requested model, as `standing` returns it."""
         return standing(self.stands_for or self.model_id)
 
     def of_model(self, model_id: str, stands_for: str = "") -> RuleRequest:
-        """Return a copy of this request to another model. Both share the violations, which are slow to compute."""
+        """Return a copy of this request with another model id. Both share `violations`, which are slow to compute."""
         other = RuleRequest(self.operation, model_id, self.body, stands_for)
         other.__dict__["violations"] = self.violations  # cached_property stores its value in __dict__
         return other
 
     @property
     def shape(self) -> str:
-        """The name of the operation's input shape in AWS's model."""
+        """The name of the operation's input shape in AWS's API model."""
         return str(bedrock.operation(self.operation).input_shape.name)
 
     @cached_property
     def violations(self) -> Sequence[Violation]:
-        """The body's violations of AWS's model. They are computed once, because several rules read them."""
+        """The body's violations of AWS's API model. They are computed once, because several rules read them."""
         sent = {**dict.fromkeys(labels(self.operation), "m"), **self.body}
         return bedrock.validate(self.shape, sent, checks=bedrock.JSON_CHECKS)
 
     @cached_property
     def messages(self) -> Sequence[Message]:
-        """The messages, with blobs as base64. For some models, consecutive messages of one role are merged."""
+        """The request's messages, with base64 blobs. For some models, consecutive messages of one role are merged."""
         found: Sequence[Message] = self.body.get("messages", ())
         model = self.model.model
         return found if model is None or not model.merges else [*_merged(found)]
@@ -105,11 +111,11 @@ class RuleRequest:
         return frozenset(found & _NEEDED)
 
     def blocks(self, kind: str) -> Sequence[Block]:
-        """Return all content blocks of one kind in the messages, in order."""
+        """Return all content blocks of the given `kind` in the messages, in order."""
         return self._blocks.get(kind, ())
 
     def block(self, n: int, m: int) -> Mapping[str, Any]:
-        """Return the content block at these indexes; an empty mapping if there is none."""
+        """Return the content block `m` of the message `n`; an empty mapping if there is none."""
         content: Sequence[Mapping[str, Any]] = self.messages[n].get("content", ())
         return content[m] if 0 <= m < len(content) else {}
 
@@ -120,8 +126,10 @@ class RuleRequest:
                 yield n, m, k, inner
 
     def shown(self, kind: str) -> Iterator[tuple[str, int, int, Any]]:
-        """Yield each block of one kind, also those in tool results: its path, the indexes of the message and of the
-        content block, and its value.
+        """Yield each block of the given `kind` in the messages, then each one in tool results.
+
+        A tuple contains the block's path, the index of its message, an index in this message, and the block's value.
+        The third item is the index of the block itself or of the tool result that contains the block.
         """
         for n, m, value in self.blocks(kind):
             yield at(n, m, kind), n, m, value
@@ -131,7 +139,7 @@ class RuleRequest:
 
     @cached_property
     def _blocks(self) -> Mapping[str, Sequence[Block]]:
-        """All blocks by kind. One pass collects them, because most rules are about kinds that few requests contain."""
+        """All content blocks of the messages, by kind; collected once, because most rules are about rare kinds."""
         found: dict[str, list[Block]] = {}
         for n, message in enumerate(self.messages):
             for m, block in enumerate(message.get("content", ())):
@@ -144,22 +152,22 @@ Finder = Callable[[RuleRequest], Iterator[RuleViolation]]
 """A function that yields a RuleViolation for each place where a request breaks a rule."""
 
 FIELDS: Final = "additionalModelRequestFields"
-"""The member of a request with the fields that only some models have."""
+"""The name of the request's member with fields that only some models have."""
 
 JUDGED_FIELDS: Final = frozenset({"thinking"})
-"""The names of the additional model request fields that rules look at; see `RuleRequest.thinking`."""
+"""The names of those additional model request fields that the rules check; see `RuleRequest.thinking`."""
 
 _NEEDED: set[str] = set()
 _NEEDS: dict[Finder, frozenset[str]] = {}
 
 
 def needs(*parts: str) -> Callable[[Finder], Finder]:
-    """Make a decorator for a Finder that applies only to requests with one of these parts.
+    """Make a decorator for a Finder that applies only to requests with at least one of `parts`.
 
     The decorated Finder is not called for other requests.
 
     A part is a member of the request's body, a kind of content block in its messages or tool results, "role X" for a
-    message of that role, or "a violation of AWS's model".
+    message with this role, or "a violation of AWS's model".
     """
 
     def mark(find: Finder) -> Finder:
@@ -171,12 +179,12 @@ def needs(*parts: str) -> Callable[[Finder], Finder]:
 
 
 def parts_of(find: Finder) -> frozenset[str]:
-    """Return the arguments of `needs` for a Finder; an empty set if the Finder applies to all requests."""
+    """Return the parts that `needs` declared for a Finder; an empty set if the Finder applies to all requests."""
     return _NEEDS.get(find, frozenset())
 
 
 def in_request(path: str, breaks: Callable[[RuleRequest], bool], *parts: str) -> Finder:
-    """Make a Finder that yields `path` for a request if `breaks(request)`. `parts` are the arguments of `needs`."""
+    """Make a Finder that yields `path` if `breaks(request)` is true. `parts` are the arguments of `needs`."""
 
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
         if breaks(asked):
@@ -186,7 +194,10 @@ def in_request(path: str, breaks: Callable[[RuleRequest], bool], *parts: str) ->
 
 
 def in_blocks(kind: str, breaks: Callable[[Any], bool], path: str = "") -> Finder:
-    """Make a Finder that yields each block of one kind if `breaks(value)`; `path` is appended to the block's path."""
+    """Make a Finder that yields each content block of the given `kind` if `breaks(the block's value)` is true.
+
+    `path` is appended to the block's path.
+    """
 
     @needs(kind)
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -198,7 +209,10 @@ def in_blocks(kind: str, breaks: Callable[[Any], bool], path: str = "") -> Finde
 
 
 def in_places(*kinds: str, breaks: Callable[[RuleRequest, int, int], bool]) -> Finder:
-    """Make a Finder that yields each block of these kinds if `breaks(request, message index, block index)` is true."""
+    """Make a Finder that yields each content block of the given `kinds` if `breaks` returns true.
+
+    The arguments of `breaks` are the request, the index of the message, and the index of the block in this message.
+    """
 
     @needs(*kinds)
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -211,12 +225,15 @@ def in_places(*kinds: str, breaks: Callable[[RuleRequest, int, int], bool]) -> F
 
 
 def any_block(*kinds: str, role: str = "") -> Finder:
-    """Make a Finder that yields all blocks of these kinds in messages; with `role`, only in messages of this role."""
+    """Make a Finder that yields each content block of the given `kinds`; with `role`, only in messages of this role."""
     return in_places(*kinds, breaks=lambda asked, n, _: role in ("", asked.messages[n].get("role")))
 
 
 def in_contents(kind: str, breaks: Callable[[AbstractSet[str]], bool]) -> Finder:
-    """Make a Finder that yields each message with a block of one kind if `breaks(the kinds of its blocks)` is true."""
+    """Make a Finder that yields each message with a block of the given `kind` if `breaks` returns true.
+
+    The argument of `breaks` is the set of the kinds of all blocks in the message.
+    """
 
     @needs(kind)
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -240,7 +257,10 @@ def in_shown(kind: str, breaks: Callable[[Any], bool], path: str = "") -> Finder
 
 
 def in_results(*kinds: str, breaks: Callable[[Any], bool] = lambda _: True, path: str = "") -> Finder:
-    """Make a Finder that yields each block of these kinds in tool results if `breaks(value)` is true."""
+    """Make a Finder that yields each block of the given `kinds` in tool results if `breaks(the block's value)` is true.
+
+    `path` is appended to the block's path.
+    """
 
     @needs("toolResult")
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -254,7 +274,10 @@ def in_results(*kinds: str, breaks: Callable[[Any], bool] = lambda _: True, path
 
 
 def in_tools(breaks: Callable[[Mapping[str, Any]], bool], path: str) -> Finder:
-    """Make a Finder that yields each entry in the list of tools if `breaks(entry)` is true."""
+    """Make a Finder that yields each entry of the request's list of tools if `breaks(entry)` is true.
+
+    `path` is appended to the entry's path.
+    """
 
     @needs("toolConfig")
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -273,7 +296,7 @@ def has_to_look(find: Finder, parts: frozenset[str]) -> bool:
 
 @cache
 def labels(operation: str) -> frozenset[str]:
-    """Return the members of an operation's input that are sent in the URL path and not in the body."""
+    """Return the names of an operation's input members that are sent in the URL path and not in the body."""
     members = bedrock.operation(operation).input_shape.members
     return frozenset(name for name, each in members.items() if each.serialization.get("location") == "uri")
 

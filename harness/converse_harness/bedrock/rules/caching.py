@@ -50,9 +50,11 @@ _SHORT: Final = "5m"
 
 
 def _points(asked: RuleRequest) -> Iterator[tuple[str, str, Any]]:
-    """Yield each cache point in the service's order, as (its path, the path of the block before it, the cache point).
+    """Yield (path, path of the block before, value) for each cache point: first in tools, then in system, then in
+    messages.
 
-    The second path numbers the blocks as the model does: cache points do not count as blocks.
+    The path of the block before has the form of the model's error messages, in which cache points do not count as
+    blocks.
     """
     sections: list[tuple[str, str, Sequence[Mapping[str, Any]]]] = [
         ("toolConfig.tools", "tools", asked.tools),

@@ -10,8 +10,8 @@ from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at,
 
 
 def has_no_message(asked: RuleRequest) -> bool:
-    """Whether the request has no message. If the model id is the id of a stored prompt, `messages` may be missing, but
-    an empty list is wrong.
+    """Whether the request has no message. If the model id is that of a stored prompt, a request without `messages` is
+    allowed, but an empty list is not.
     """
     return not asked.messages and ("messages" in asked.body or ":prompt/" not in asked.model_id)
 
@@ -24,14 +24,14 @@ def starts_with_another(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 
 def repeats_a_role(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find messages with the same role as the message before, ignoring messages of the role system."""
+    """Find messages with the same role as the message before; messages with the role system are ignored."""
     for (_, before), (n, message) in pairwise(_turns(asked)):
         if before.get("role") == message.get("role"):
             yield RuleViolation(at(n, None, "role"))
 
 
 def _turns(asked: RuleRequest) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Return the messages of user and assistant with their indexes; messages of the role system are skipped."""
+    """Return the messages of user and assistant with their indexes; messages with the role system are skipped."""
     return ((n, message) for n, message in enumerate(asked.messages) if message.get("role") != "system")
 
 

@@ -1,6 +1,6 @@
-"""Rules for all model families except Claude on Bedrock.
+"""Rules of Bedrock's model families other than Claude.
 
-`Models.only` lists the models for which a witness shows that the rule applies.
+`Models.only` lists the models for which a witness (a public source) shows that the rule applies.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Rules that Bedrock's gateway applies to a request and its messages before any model receives the request.
 
-`Models.but` lists the models that a rule excepts, each with a witness (a source) or the reason for the exception.
+`Models.but` lists the models to which a rule does not apply, each with a witness (a public source) or a reason.
 """
 
 from __future__ import annotations

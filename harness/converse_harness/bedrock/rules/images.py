@@ -17,15 +17,14 @@ _BEGINNINGS: Final[Mapping[str, bytes]] = {
 }
 
 _MOST_BYTES: Final = 5 * 1024 * 1024
-"""The length of the longest base64 text of an image that Claude accepts."""
+"""The largest size of an image that Claude accepts, in characters of base64 text."""
 
 _MANY: Final = 20
-"""If a request has more images than this, Claude limits the size of each image. In the past, Claude accepted at most
-this number of images and documents in total.
-"""
+"""If a request has more images than this, Claude limits the width and height of each image. In the past, Claude
+accepted at most this number of images and documents in total."""
 
 _SMALL: Final = 2000
-"""The longest side, in pixels, that Claude accepts for an image in a request with many images."""
+"""The longest side, in pixels, that Claude accepts for an image in a request with more than `_MANY` images."""
 
 _HEAD: Final = 4096
 """The number of base64 characters that are decoded to find an image's format."""
@@ -34,8 +33,8 @@ _HEAD: Final = 4096
 def of_another_format(kind_of: Callable[[bytes], str | None]) -> Finder:
     """Make a Finder that yields the images whose bytes do not have the format that the request declares.
 
-    `kind_of` converts the first bytes of an image to the format's name in the message. If `kind_of` returns None, the
-    image does not break the rule.
+    `kind_of` takes the first bytes of an image. It returns the name of their format, as the error message contains it,
+    or None if the image does not break the rule.
     """
 
     @needs("image")
@@ -74,7 +73,7 @@ def too_many(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs("image")
 def too_wide_among_many(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find images with a longer side than Claude accepts in a request with many images."""
+    """Find images with a longer side than Claude accepts, in a request with more than `_MANY` images."""
     images = [*_images(asked)]
     for path, _, _, _, text in images if len(images) > _MANY else ():
         size = size_of(_decoded(text))
@@ -83,7 +82,7 @@ def too_wide_among_many(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 
 def _images(asked: RuleRequest) -> Iterator[tuple[str, int, int, Mapping[str, Any], str]]:
-    """Yield each image whose bytes are in the request.
+    """Yield each image whose bytes are in the request, not in S3.
 
     The tuple contains the path of the bytes, the indexes of message and block, the ImageBlock, and the base64 text.
     """

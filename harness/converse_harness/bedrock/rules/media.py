@@ -25,7 +25,7 @@ def is_in_s3(block: Mapping[str, Any]) -> bool:
 
 
 def any_of(kind: str) -> Finder:
-    """Make a Finder that yields all blocks of this kind in messages and tool results."""
+    """Make a Finder that yields all blocks of the given `kind` in messages and tool results."""
     return in_shown(kind, lambda _: True)
 
 
@@ -66,11 +66,11 @@ def too_many(asked: RuleRequest) -> Iterator[RuleViolation]:
 without_text: Final = in_places(
     "document", breaks=lambda asked, n, m: all("text" not in block for block in asked.messages[n]["content"])
 )
-"""Finds documents in messages without a text."""
+"""Finds documents in messages that have no text block."""
 
 
 def is_for_citations(document: Mapping[str, Any]) -> bool:
-    """Whether a document has a source that is allowed only with citations, but its citations are not enabled."""
+    """Whether a document has a source that is allowed only with citations, although its citations are not enabled."""
     cited = document.get("citations", {}).get("enabled", False)
     return not cited and not document.get("source", {}).keys().isdisjoint(_CITED_SOURCES)
 

@@ -1,4 +1,4 @@
-"""The class Rule. A Rule contains its models, its Finder, its message, its witnesses and its verdict."""
+"""The class Rule: which requests Bedrock refuses, for which models, with which message, and the evidence."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from converse_harness.bedrock.models import Standing
 from converse_harness.bedrock.rules.asked import Finder
 
 MODEL: Final = "The model returned the following errors: "
-"""The prefix of messages that come from the model and not from the gateway."""
+"""The prefix of error messages that come from the model and not from the gateway."""
 
 
 def no_field(name: str) -> str:
-    """Return the message for a field that a model does not support.
+    """Return the error message for a request field that a model does not support.
 
     >>> no_field("status")
     "This model doesn't support the status field. Remove status and try again."
@@ -26,13 +26,13 @@ def no_field(name: str) -> str:
 
 
 def no_block(kind: str) -> str:
-    """Return the message for a kind of content block that a model does not accept."""
+    """Return the error message for a kind of content block that a model does not accept."""
     said = f"This model doesn't support the {kind} content block that you provided."
     return f"{said} Update the content block and try again."
 
 
 WitnessKind = Literal["recording", "report", "page", "code"]
-"""The kind of evidence for a message; `WITNESS_KINDS` describes each kind."""
+"""The kind of evidence for a rule; `WITNESS_KINDS` describes each kind."""
 
 WITNESS_KINDS: Final[Mapping[WitnessKind, str]] = {
     "recording": "an answer of the service in a public repository",
@@ -46,7 +46,7 @@ WITNESS_KINDS: Final[Mapping[WitnessKind, str]] = {
 class Witness:
     """One observation of a rule in a public source.
 
-    `where` is a thread, test or page, `date` is a day or month, and `of` names the models that were observed.
+    `where` names the thread, test or page. `date` is a day or month. `of` names the models that were observed.
     """
 
     kind: WitnessKind
@@ -60,27 +60,27 @@ class Witness:
 
 
 reported: Final = partial(Witness, "report")
-"""Makes a Witness for a report in a public thread."""
+"""Makes a Witness (evidence for a rule) from a report in a public thread."""
 
 recorded: Final = partial(Witness, "recording")
-"""Makes a Witness for a recorded answer in a public repository."""
+"""Makes a Witness (evidence for a rule) from a recorded answer in a public repository."""
 
 documented: Final = partial(Witness, "page")
-"""Makes a Witness for a page of AWS, or for AWS's model, as read on `date`."""
+"""Makes a Witness (evidence for a rule) from a page of AWS or from AWS's API model, as read on `date`."""
 
 coded: Final = partial(Witness, "code")
-"""Makes a Witness for public source code."""
+"""Makes a Witness (evidence for a rule) from public source code."""
 
 
 MULTIMODAL: Final = "pydantic-ai, test_multimodal_tool_returns"
-"""The name of recorded tests that send many kinds of files to several models. The date of the recordings is unknown;
-they are not older than the newest of these models."""
+"""The name of recorded tests that send many kinds of files to several models. The date of the recordings is unknown,
+but it is not before the release of the newest of these models."""
 
 PROBED: Final = coded("a probe of some 70 models", "2026-10-10")
-"""The Witness for a public repository that contains the answers of about 70 models to test requests."""
+"""A Witness (evidence for a rule): a public repository with the answers of about 70 models to test requests."""
 
 CLIENTS_KNOW: Final = coded("several clients", "2026-11")
-"""The Witness for facts about a model in the source code of several clients, as read in November 2026."""
+"""A Witness (evidence for a rule): facts about a model in the source code of several clients, read in November 2026."""
 
 
 Verdict = Literal["refuse", "note", "strict"]
@@ -165,12 +165,12 @@ ALL_MODELS: Final = Models()
 class Rule:
     """A rule for requests.
 
-    `what` is the condition that a request must meet. If it does not, Bedrock answers with the `error` and `message`.
-    `find` yields each RuleViolation; the violation's values replace the placeholders in `message`. `models` are the
-    models to which the rule is known to apply. `witnesses` are the observations of the message, the oldest first;
-    without a witness the wording is ours. `against` are observations of the same models that contradict the rule.
-    `remark` contains other facts. The `verdict` is a person's conclusion from this evidence. `framed`: in a stream, the
-    first frame contains the error; otherwise the error is an HTTP error.
+    `what` is the condition that a request must meet; otherwise, Bedrock answers with `error` and `message`. `find`
+    yields each RuleViolation, whose values replace the placeholders in `message`. `models` are the models to which the
+    rule is known to apply. `witnesses` are the observations of the message, the oldest first; without a witness the
+    wording is ours. `against` are observations of the same models that contradict the rule. `remark` contains other
+    facts. The `verdict` is a person's conclusion from this evidence. `framed`: in a stream, the error is the first
+    frame; otherwise it is an HTTP error.
     """
 
     name: str
@@ -195,10 +195,10 @@ class Rule:
 
 
 class Refusal(NamedTuple):
-    """A broken rule in a request, for which Bedrock refuses or may refuse the request.
+    """A rule that a request breaks, so that Bedrock refuses or may refuse the request.
 
-    `path` is the place in the request, `message` is Bedrock's message. If `model.inferred` is true, the rule was
-    observed on an older model of the same line.
+    `path` is the first place in the request that breaks the rule. `message` is Bedrock's message. If `model.inferred`
+    is true, `model` is the row of an older model of the same line.
     """
 
     rule: Rule
@@ -208,6 +208,9 @@ class Refusal(NamedTuple):
 
     @property
     def inferred_from(self) -> str:
-        """The name of the older model on which the rule was observed; empty if this was the request's own model."""
+        """The name of the older model on which the rule was observed.
+
+        The name is empty if the rule was observed on the requested model, and for rules that apply to all models.
+        """
         model = self.model.model
         return model.name if model is not None and self.model.inferred and self.rule.models.are_some else ""

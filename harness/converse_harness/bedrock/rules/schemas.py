@@ -1,4 +1,4 @@
-"""Rules of the gateway and the models about the schemas of tools and the schemas of structured output."""
+"""Rules of the gateway and of models about the schemas of tools and about the schema of structured output."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ Steps = tuple[str, ...]
 _COMBINATORS: Final = ("oneOf", "allOf", "anyOf")
 
 _KEY: Final = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
-"""The property names that Claude accepts at the root of a schema; at deeper levels it accepts any name."""
+"""Matches the property names that Claude accepts at the root of a schema. At deeper levels, Claude accepts any name."""
 
 _BEYOND_NOVA: Final = ("$defs", "definitions")
 
 
 def _in_schemas(wrong: Callable[[Any], Iterable[Steps]]) -> Finder:
-    """Make a Finder from a function that returns the paths of the errors in a tool's schema."""
+    """Make a Finder from a function that returns the paths of the errors in the schema of a tool."""
 
     @needs("toolConfig")
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
         specs = [
             (n, tool["toolSpec"].get("inputSchema", {})) for n, tool in enumerate(asked.tools) if "toolSpec" in tool
         ]
-        # A model's message counts only the tools, because the model does not receive the cache points between them.
+        # `k`, the index in a model's message, counts only tools, because the model does not receive the cache points.
         for k, (n, schema) in enumerate(specs):
             for steps in wrong(schema["json"]) if "json" in schema else ():
                 path = ".".join((f"toolConfig.tools[{n}].toolSpec.inputSchema.json", *steps))
@@ -79,12 +79,12 @@ def of_other_drafts(schema: object) -> Iterable[Steps]:
 
 @_in_schemas
 def with_definitions(schema: object) -> Iterable[Steps]:
-    """Find definitions at the root of a tool's schema."""
+    """Find the keywords `$defs` and `definitions` at the root of a tool's schema."""
     return [(keyword,) for keyword in _BEYOND_NOVA if is_object(schema) and keyword in schema]
 
 
 OUTPUT: Final = "outputConfig.textFormat.structure.jsonSchema.schema"
-"""The path of the schema for structured output."""
+"""The path, in a request, of the schema for structured output."""
 
 
 def has_an_output_by_no_json(asked: RuleRequest) -> bool:
@@ -195,10 +195,6 @@ def _is_type(value: Any) -> bool:
     return value in _TYPES if _is_string(value) else _are_names(value) and bool(value) and set(value) <= set(_TYPES)
 
 
-def _dependencies(value: Any) -> bool:
-    return is_object(value) and all(_are_names(each) or not is_array(each) for each in value.values())
-
-
 _KEYWORDS: Final[Mapping[str, Callable[[Any], bool]]] = {
     **dict.fromkeys(["$comment", "$dynamicRef", "$ref", "$schema", "$recursiveRef", "contentEncoding"], _is_string),
     **dict.fromkeys(["contentMediaType", "description", "format", "pattern", "title"], _is_string),
@@ -212,13 +208,15 @@ _KEYWORDS: Final[Mapping[str, Callable[[Any], bool]]] = {
     **dict.fromkeys(["$anchor", "$dynamicAnchor", "$recursiveAnchor"], lambda value: _fits(_ANCHOR, value)),
     "$id": lambda value: _fits(_ID, value),
     "$vocabulary": lambda value: is_object(value) and all(map(_is_flag, value.values())),
-    "dependencies": _dependencies,
+    "dependencies": lambda value: (
+        is_object(value) and all(_are_names(each) or not is_array(each) for each in value.values())
+    ),
     "dependentRequired": lambda value: is_object(value) and all(map(_are_names, value.values())),
     "multipleOf": lambda value: is_number(value) and value > 0,
     "required": _are_names,
     "type": _is_type,
 }
-"""For each keyword of draft 2020-12, the check of its value. Some keywords of older drafts are included."""
+"""Maps each keyword of JSON Schema draft 2020-12, and some keywords of older drafts, to the check of its value."""
 
 
 def _fits(pattern: re.Pattern[str], value: Any) -> bool:

@@ -27,7 +27,7 @@ def has_a_forced_tool(asked: RuleRequest) -> bool:
 
 
 def has_a_temperature(asked: RuleRequest) -> bool:
-    """Whether the request sets a temperature; the result is false for a temperature of 1 with adaptive thinking."""
+    """Whether the request sets a temperature. A temperature of 1 with adaptive thinking does not count."""
     temperature = asked.inference.get("temperature")
     return temperature is not None and not (temperature == 1 and asked.thinking.get("type") == "adaptive")
 

@@ -32,7 +32,10 @@ tools_without_config: Final = in_places(
 
 
 def duplicates(kind: str) -> Finder:
-    """Make a Finder that yields the messages in which two blocks of a kind (toolUse or toolResult) have the same id."""
+    """Make a Finder that yields the messages in which two blocks of the given `kind` have the same toolUseId.
+
+    `kind` is toolUse or toolResult.
+    """
 
     @needs(kind)
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
@@ -46,7 +49,8 @@ def duplicates(kind: str) -> Finder:
 
 @needs("toolResult")
 def more_results_than_uses(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find messages that have more tool results than the turn before them has tool uses.
+    """Find messages that have more tool results than there are tool uses in the last message of the other role before
+    them.
 
     Results with the same id count once.
     """
@@ -64,7 +68,7 @@ def _turn_before(asked: RuleRequest, n: int) -> int:
 
 @needs("toolUse")
 def missing_results(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find tool uses without a tool result in the next message."""
+    """Find tool uses without a tool result in the next message. Tool uses in the last message are allowed."""
     results = _ids(asked, "toolResult")
     for n, uses in sorted(_ids(asked, "toolUse").items()):
         missing = [each for each in uses if each not in results.get(n + 1, ())]
@@ -73,7 +77,10 @@ def missing_results(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 
 def _ids(asked: RuleRequest, kind: str) -> Mapping[int, Sequence[str]]:
-    """Return the ids of all blocks of this kind by message index. Blocks of tools that the service runs are skipped."""
+    """Return the ids of all blocks of the given `kind`, by the index of their message.
+
+    Blocks of tools that the service runs are skipped.
+    """
     found: dict[int, list[str]] = {}
     for n, _, block in asked.blocks(kind):
         if block.get("type") in _CLIENT_TYPES:
@@ -88,11 +95,11 @@ texts_beside_uses: Final = in_contents("toolUse", lambda kinds: "text" in kinds)
 """Finds messages that contain both a tool use and a text."""
 
 blocks_beside_results: Final = in_contents("toolResult", lambda kinds: bool(kinds - {"toolResult", "cachePoint"}))
-"""Finds messages that contain a tool result and another block; cache points are allowed."""
+"""Finds messages that contain a tool result and a block of another kind; cache points are allowed."""
 
 
 def choices(kind: str) -> Finder:
-    """Make a Finder that yields the toolChoice of a request if it is of this kind."""
+    """Make a Finder that yields the toolChoice of a request if it is of the given `kind`."""
     path = f"toolConfig.toolChoice.{kind}"
     return in_request(path, lambda asked: kind in asked.tool_config.get("toolChoice", {}), "toolConfig")
 
@@ -106,7 +113,7 @@ def forced(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 
 def offered(operation: str) -> Finder:
-    """Make a Finder that yields the toolConfig of a request with this operation."""
+    """Make a Finder that yields the toolConfig of each request that calls `operation`."""
     return in_request("toolConfig", lambda it: it.operation == operation and "toolConfig" in it.body, "toolConfig")
 
 

@@ -1,8 +1,8 @@
-"""The messages that AWS services send for a value that breaks a constraint of the service's model.
+"""The messages of AWS services for a value that breaks a constraint of AWS's API model.
 
-An example is `Value 'x' at 'toolConfig.tools.1.member.toolSpec.name' failed to satisfy constraint: Member must ...`.
-If an item in a list or map of scalars breaks a constraint, the message is about the whole list or map:
-`Map value must satisfy constraint: [Member must ..., ...]`.
+An example is `Value 'x' at 'toolConfig.tools.1.member.toolSpec.name' failed to satisfy constraint: Member must ...`. If
+an item in a list or map of scalars breaks a constraint, the message is about the whole list or map: `Map value must
+satisfy constraint: [Member must ..., ...]`.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _HIDDEN: Final = re.compile(
     r"messages\.\d+\.member\.content\.\d+|system\.\d+|toolConfig\.tools$"
     r"|(?:additionalModelRequestFields|promptVariables|requestMetadata)\b"
 )
-"""Matches the paths whose values are not repeated in the service's message. This was observed for content blocks,
+"""Matches the paths of values that the service's message does not repeat. This was observed for content blocks,
 requestMetadata and the list of tools; it is assumed for the others. Roles, tool names and parameters are repeated."""
 
 _ELEMENTS: Final = {"list": "Member", "map": "Map value"}
-"""The service's name for the elements of a list or map."""
+"""The service's name for the elements of a list and of a map."""
 
 _PLAIN: Final = (FindingKind.LENGTH, FindingKind.RANGE, FindingKind.ENUM, FindingKind.PATTERN)
-"""The kinds of violation that a scalar can have."""
+"""The kinds of violation that are about the value of a scalar."""
 
 
 def _told(shape_name: str, value: Mapping[str, Any], violations: Sequence[Violation]) -> list[str]:
@@ -53,7 +53,7 @@ equal to 1"]
 
 
 def _steps_of(violation: Violation) -> Steps:
-    """Return the path of a violation; for a missing or unknown member, the path includes the member."""
+    """Return the path of the violating value; for a missing or unknown member, it is the path of this member."""
     about = (str(violation.limit),) if violation.kind in (FindingKind.REQUIRED, FindingKind.UNKNOWN) else ()
     return (*violation.steps, *about)
 
@@ -69,7 +69,7 @@ def _at_steps(value: Any, steps: Steps) -> Any:
 
 
 def _constraints(shape_name: str, value: Any, violation: Violation) -> tuple[Steps, Sequence[str]]:
-    """Return the path and the constraint texts with which the service's message reports a violation."""
+    """Return the path that the service's message names for a violation, and the texts of the broken constraints."""
     steps = _steps_of(violation)
     if violation.kind in _PLAIN:
         *_, holder, broken = _shapes(shape_name, steps)
@@ -81,9 +81,9 @@ def _constraints(shape_name: str, value: Any, violation: Violation) -> tuple[Ste
 
 
 def _shapes(shape_name: str, steps: Steps) -> Iterator[Shape]:
-    """Yield the named shape, then the shape at each step of the path.
+    """Yield the shape with the given name, then the shape of the value at each step of the path.
 
-    At an unknown member, the shape of the structure is yielded again.
+    For a member that is not in AWS's API model, the shape of its structure is yielded again.
     """
     shape = bedrock.shape(shape_name)
     yield shape
@@ -96,7 +96,7 @@ def _shapes(shape_name: str, steps: Steps) -> Iterator[Shape]:
 
 
 def _all_of(shape_name: str) -> str:
-    """Return the texts of all constraints of a scalar shape. The message about a list item contains all of them."""
+    """Return the texts of all constraints of a scalar shape. A message about an item of a list contains all of them."""
     shape = bedrock.shape(shape_name)
     what = "length" if shape.type_name == "string" else "value"
     texts = [*_limits(what, shape.metadata.get("min"), shape.metadata.get("max"))]
@@ -134,7 +134,7 @@ def _text(value: Any) -> str:
 
 
 def _comes_last(text: str) -> bool:
-    """Whether a constraint's sentence comes after those of the other constraints; true for a minimum length."""
+    """Whether the service puts a constraint's text after all other texts, as it does for a minimum length."""
     return text.startswith("Member must have length greater")
 
 
@@ -150,8 +150,7 @@ def _pattern(pattern: object) -> str:
 
 
 _PRINTED: Final[Mapping[tuple[str, ...], Sequence[str]]] = {("standard", "optimized"): ("optimized", "standard")}
-"""Maps the values of an enum in the model's order to the same values in the order of the service's messages.
-"""
+"""Maps the values of an enum, in the order of AWS's API model, to their order in the service's messages."""
 
 
 def _one_of(values: Sequence[str]) -> str:
@@ -188,9 +187,8 @@ _CONSTRAINTS: Final[Mapping[FindingKind, Callable[[Violation, Any], Iterator[str
     FindingKind.UNKNOWN: _saying(lambda _: "Member must be one of the model"),
     FindingKind.TYPE: _saying(lambda _: "Member must be of the type of the model"),
 }
-"""For each kind of violation, the function that yields the constraint text. The texts of the last three kinds are ours,
-not the service's.
-"""
+"""Maps each kind of violation to the function that yields the text of the constraint. The texts of the last three kinds
+are ours, not the service's."""
 
 
 _KEYS: Final = {
@@ -198,9 +196,9 @@ _KEYS: Final = {
     "citationsContent, searchResult.",
     "DocumentSource": "bytes, s3Location",
 }
-"""Maps the name of a union to its members, as observed in a message of the service.
+"""Maps the name of a union to the list of its members in an observed message of the service.
 
-For any other union, the message lists the members from AWS's model.
+For any other union, the message lists the members in AWS's API model.
 """
 
 
@@ -215,7 +213,7 @@ _VIOLATION: Final = "a violation of AWS's model"
 
 @needs(_VIOLATION)
 def broken_constraints(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find the constraints of AWS's model that the body breaks, and report all of them in one message."""
+    """Find the constraints of AWS's API model that the body breaks, and report all of them in one message."""
     about_members = (FindingKind.UNKNOWN, FindingKind.UNION)
     found = [each for each in _violations(asked) if each.kind not in about_members and each.steps != _TIER]
     yield from _breach(asked, asked.body, found)
@@ -234,9 +232,9 @@ def _broken_labels(shape: str, model_id: str) -> Sequence[Violation]:
 
 @needs(_VIOLATION)
 def unknown_members(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find members that AWS's model lacks, and report all of them in one message.
+    """Find members that AWS's API model lacks, and report all of them in one message.
 
-    `unset_unions` reports the unions without a known member.
+    Unions without a known member are left to `unset_unions`.
     """
     unset = {steps for steps, _ in _unset_unions(asked)}
     found = [each for each in _violations(asked) if each.kind is FindingKind.UNKNOWN and each.steps not in unset]
@@ -245,7 +243,7 @@ def unknown_members(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 @needs(_VIOLATION)
 def unset_unions(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find unions without any member of AWS's model."""
+    """Find unions without any member that AWS's API model contains."""
     for steps, shape in _unset_unions(asked):
         yield _about_union(steps, shape)
 
@@ -257,7 +255,7 @@ def _about_union(steps: Steps, shape: str) -> RuleViolation:
 
 @needs(_VIOLATION)
 def unions_of_several(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find unions with several known members."""
+    """Find unions with several members that AWS's API model contains."""
     for each in _violations(asked):
         if each.kind is FindingKind.UNION and len(_known(asked, each)) > 1:
             yield _about_union(each.steps, each.shape)
@@ -273,13 +271,13 @@ def _unset_unions(asked: RuleRequest) -> Iterator[tuple[Steps, str]]:
 
 
 def _known(asked: RuleRequest, violation: Violation) -> Sequence[str]:
-    """Return the names of those members of the violating structure that are in AWS's model."""
+    """Return the names of the violating structure's members, without those that AWS's API model lacks."""
     value: Mapping[str, Any] = _at_steps(asked.body, violation.steps)
     return [name for name in value if name in bedrock.shape(violation.shape).members]
 
 
 def _violations(asked: RuleRequest) -> Sequence[Violation]:
-    """Return the body's violations of the model; violations of members in the URL path are left out."""
+    """Return the body's violations of AWS's API model, without violations of members that are sent in the URL path."""
     in_path = labels(asked.operation)
     return [each for each in asked.violations if _steps_of(each)[0] not in in_path]
 

@@ -1,9 +1,9 @@
-"""The control API for tests in any language, over HTTP, without I/O.
+"""The control API, which tests in any language use over HTTP. It does no I/O itself: the server passes requests to it.
 
-This module has the table of routes. `reading.py` checks headers and parses bodies, `vocabulary.py` defines the JSON
-form of replies and scripts, `arguments.py` converts their arguments, `patterns.py` searches with regular expressions,
-`wording.py` writes error messages in the words of JSON. `openapi.json` describes the API for people and code
-generators; tests keep the description and the code consistent.
+This module has the table of routes. `reading.py` checks headers and parses bodies. `vocabulary.py` defines the JSON
+form of replies and scripts, and `arguments.py` converts their arguments. `patterns.py` searches with regular
+expressions. `wording.py` turns error messages about Python into messages about JSON. `openapi.json` describes the API
+for people and code generators; tests keep the description and the code consistent.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class Fakes(Protocol):
     """The methods of a server that the control API needs."""
 
     def script(self, **settings: Unpack[Settings]) -> ServerFake:
-        """Open a fake."""
+        """Open a fake with these settings."""
         ...
 
     @property
     def fakes(self) -> Iterable[ServerFake]:
-        """The open fakes. Closing a fake removes it."""
+        """The fakes that are open. A fake that is closed is no longer among them."""
         ...
 
 
@@ -62,7 +62,7 @@ class ControlApi:
     """Host names that the control API accepts in the header `Host`, besides those of the loopback."""
 
     def answer(self, request: Request) -> HttpResponse:
-        """Answer one request. The transport adds the header `Date`, as to all answers."""
+        """Answer one request to the control API. The server adds the header `Date` to the response."""
         digest = shake_256(f"{request.method} {request.target}".encode()).digest(16)
         request_id = str(uuid.UUID(bytes=digest, version=4))
         try:
@@ -91,7 +91,7 @@ class ControlApi:
             for part in scripting:
                 part.apply(fake)
         except BaseException:
-            fake.close()  # the client has no id with which to close it
+            fake.close()  # the client gets no id, so it could not close this fake
             raise
         return 201, {"id": id_of(fake), "url": fake.url, "environ": fake.environ}
 
@@ -106,7 +106,7 @@ class ControlApi:
     def close_fake(self, request: Request, id: str) -> tuple[int, object]:
         """Close a fake, and return the problems that must fail the test.
 
-        Unused replies are left out if the query `failed=true` states that the test has failed already.
+        With `failed=true` in the query, the test has failed already; unused replies are then not among the problems.
         """
         fake, failed = self._fake(id), _query(request, ["failed"]).get("failed", "false")
         if failed not in ("true", "false"):
@@ -128,7 +128,7 @@ class ControlApi:
         return 200, _fake_json(id, fake)
 
     def list_calls(self, request: Request, id: str) -> tuple[int, object]:
-        """Return a page of a fake's calls."""
+        """Return a part of the list of a fake's calls; parameters in the query select the part."""
         query = _query(request, [*_PAGE, _OPERATION])
         after, limit = _page(query)
         calls = self._fake(id).calls
@@ -162,7 +162,7 @@ Handler = Callable[[ControlApi, Request, str], tuple[int, object]]
 
 
 class _ControlRoute(NamedTuple):
-    """The function that handles the requests with this HTTP method and path."""
+    """An entry of the table of routes: `handler` handles the requests with this HTTP method and path."""
 
     method: str
     path: str
@@ -190,14 +190,17 @@ _UNKNOWN: Final = "UnknownOperationException"
 _DIGITS: Final = 18
 
 _PAGE: Final[Mapping[str, tuple[int, int, int]]] = {"after": (0, 0, 10**_DIGITS - 1), "limit": (500, 1, 1000)}
-"""Parameter in the query of the list of calls -> its default, its lowest and its highest value."""
+"""The query parameters of a request for calls, by name: the default, lowest and highest value of each."""
 
 _OPERATION: Final = "operation"
-"""The parameter in the query that selects the calls of one operation."""
+"""The name of the query parameter that selects the calls of one operation, for example Converse."""
 
 
 def id_of(fake: ServerFake) -> str:
-    """Return a fake's id in paths: the last part of its URL, or ROOT for the fake at the server's own URL."""
+    """Return the id of a fake, as in URLs of the control API: the last part of the fake's own URL.
+
+    The fake at the server's own URL has the id ROOT.
+    """
     return urlsplit(fake.url).path.strip("/") or ROOT
 
 
@@ -234,7 +237,11 @@ def _query(request: Request, names: Sequence[str]) -> dict[str, str]:
 
 
 def _page(query: Mapping[str, str]) -> list[int]:
-    """Return the call number after which a page starts, and the page's maximum size. Raises ControlRefused."""
+    """Return the query parameters `after` and `limit`, which select calls.
+
+    The list starts with the first call whose number is greater than `after`; it has at most `limit` calls. Raises
+    ControlRefused for a value that is not allowed.
+    """
     numbers: list[int] = []
     for name, (default, lowest, highest) in _PAGE.items():
         digits = query.get(name, str(default))
@@ -248,7 +255,10 @@ def _page(query: Mapping[str, str]) -> list[int]:
 
 
 def _selected(operation: str | None, calls: Calls) -> Calls:
-    """Return the calls of an operation. For "all" these are all calls, and for None the calls that ask a model."""
+    """Return the calls of `operation`; for "all" the calls of every operation, for None those that ask a model.
+
+    Raises ControlRefused for an unknown operation.
+    """
     if operation is None or operation == "all":
         return calls if operation is None else calls.all
     try:
@@ -273,7 +283,7 @@ _COPIED: Final[Mapping[str, str]] = {
     "status": "status",
     "outcome": "outcome",
 }
-"""Member of a call in JSON -> the attribute of the Call that has its value."""
+"""The members of a call in JSON, by name: the attribute of Call from which the value is copied."""
 
 
 def _call_json(call: Call) -> dict[str, Any]:
@@ -301,7 +311,7 @@ def _call_json(call: Call) -> dict[str, Any]:
 
 
 def _dropped(calls: Sequence[Call]) -> int:
-    """Return the number of calls that a fake has dropped, because it keeps only the latest ones (`calls`)."""
+    """Return the number of calls that a fake has dropped. `calls` are those it has kept: only the latest ones."""
     return calls[0].number - 1 if calls else 0
 
 
@@ -322,18 +332,21 @@ def _fake_json(id: str, fake: ServerFake) -> dict[str, Any]:
 
 
 def _unused(fake: ServerFake) -> list[str]:
-    """Return descriptions of the required replies that were not used."""
+    """Return a description of each required reply that was not used, with secrets masked."""
     return [mask(slot.summary) for slot in fake.endpoint.script.unused()]
 
 
 def _notes(fake: ServerFake) -> list[str]:
-    """Return the fake's first note of each kind, in JSON's words, with secrets masked."""
+    """Return the first note of each kind that the fake has made, worded for users of JSON, with secrets masked."""
     first = {note.kind: note for note in reversed(fake.notes)}
     return [mask(note.json or note.text) for note in fake.notes if first[note.kind] is note]
 
 
 def problem_text(problem: Exception) -> str:
-    """Return an exception's message in JSON's words, with secrets masked; a foreign exception's type comes first."""
+    """Return the message of an exception, worded for users of JSON, with secrets masked.
+
+    If the exception is not one of this package, the name of its type comes first.
+    """
     if isinstance(problem, ConverseHarnessError):
         return mask(conditions_in_json(problem.in_json))
     return mask(f"{type(problem).__name__}: {problem}")

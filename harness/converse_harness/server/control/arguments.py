@@ -19,20 +19,23 @@ from converse_harness.server.control.patterns import TimedPattern, timed
 from converse_harness.server.control.reading import BODY, ControlRefused, described, known, under
 
 _NAMES: Final = [value for value in vars(literals).values() if get_origin(value) in (Literal, Union, UnionType)]
-"""The types in the module `literals`; each is a closed list of names."""
+"""The types in the module `literals`; each of them allows only certain strings."""
 
 _HIDDEN: Final = frozenset({"self", "predicate", "replies", "sleeps", "models", "cache_minimum", "attempts"})
-"""Parameters that the control API does not offer."""
+"""Names of parameters of Python functions that the control API does not offer."""
 
 FAULTS: Final[Mapping[str, Fault]] = {
     name: fault for name, fault in faults.FAULTS.items() if "server" in fault.transports
 }
-"""The faults that a server can express."""
+"""The faults that a server can produce, by name."""
 
 
 @lru_cache(maxsize=64)
 def parameters(function: Callable[..., object]) -> Mapping[str, inspect.Parameter]:
-    """Return the parameters of a function that a request may set. The type of `*items` is a sequence of its items."""
+    """Return those parameters of `function` that a request may set; `**kwargs` are not among them.
+
+    The type of a parameter `*items` is given as a sequence of the type of one item.
+    """
     found: dict[str, inspect.Parameter] = {}
     for name, each in inspect.signature(function, eval_str=True).parameters.items():
         if each.kind is not each.VAR_KEYWORD and name not in _HIDDEN:
@@ -43,7 +46,7 @@ def parameters(function: Callable[..., object]) -> Mapping[str, inspect.Paramete
 
 @lru_cache(maxsize=64)
 def is_open(function: Callable[..., object]) -> bool:
-    """Whether a function accepts keyword arguments besides its named parameters."""
+    """Return whether a function accepts any keyword arguments (`**kwargs`)."""
     return any(each.kind is each.VAR_KEYWORD for each in inspect.signature(function).parameters.values())
 
 
@@ -53,7 +56,10 @@ def first(function: Callable[..., object]) -> str:
 
 
 def bind(function: Callable[..., object], given: dict[str, Any], path: str) -> dict[str, Any]:
-    """Convert a JSON object to keyword arguments. Raises ControlRefused for a missing, unknown or wrong member."""
+    """Convert the JSON object `given` to keyword arguments of `function`; `path` is its place in the request body.
+
+    Raises ControlRefused for a missing, unknown or wrong member.
+    """
     named = parameters(function)
     known({name: value for name, value in given.items() if name in _HIDDEN or not is_open(function)}, [*named], path)
     for name, parameter in named.items():
@@ -66,7 +72,10 @@ def bind(function: Callable[..., object], given: dict[str, Any], path: str) -> d
 
 
 def convert(value: Any, hint: Any, path: str) -> Any:
-    """Convert a JSON value to a parameter's type. Raises ControlRefused if the value does not fit the type."""
+    """Convert a JSON value to the type `hint` of a parameter; `path` is the place of the value in the request body.
+
+    Raises ControlRefused if the value does not fit the type.
+    """
     options = _options(hint)
     for option in options:
         form = _form(option)
@@ -79,7 +88,7 @@ def convert(value: Any, hint: Any, path: str) -> Any:
 def _options(hint: Any) -> list[Any]:
     """Return the types and values that a type hint allows: the members of a union, and the values of a Literal."""
     if hint in _NAMES:
-        return [str]  # for an unknown name, the function's own error is clearer
+        return [str]  # any string: for an unknown name, the error of the called function is clearer
     if is_typeddict(hint):
         return [Mapping[str, object]]
     if get_origin(hint) not in (Union, UnionType, Literal):
@@ -91,8 +100,9 @@ def _options(hint: Any) -> list[Any]:
 class JsonForm:
     """The JSON form of a Python type.
 
-    `called` is its name in messages; empty if messages omit it. `fits` returns whether a JSON value has this form.
-    `read`, if any, converts such a value; its parameters are the value, the type's arguments and the path of the value.
+    `called` is the name of the form in error messages; it is empty if messages omit the form. `fits` returns whether a
+    JSON value has this form. `read`, if any, converts such a value; its parameters are the value, the arguments of a
+    generic type, and the path of the value.
     """
 
     called: str
@@ -121,7 +131,7 @@ def _object(value: Mapping[str, Any], hints: tuple[Any, ...], path: str) -> dict
 
 
 def lasting(name: str, lasting: float) -> None:
-    """Do nothing: its parameters are the members of a fault that is written as a JSON object."""
+    """Do nothing. The parameters of this function are the members of a JSON object that describes a fault."""
 
 
 def _fault(value: Any, _: object, path: str) -> Fault:

@@ -1,7 +1,7 @@
-"""Searches for regular expressions from requests to the control API, with a time limit.
+"""Searches with regular expressions that a request to the control API contains. Each search has a time limit.
 
-Python's `re` holds the interpreter's lock during a search, so one expression that backtracks would stop every fake of
-the process, even from another thread. The package `regex` releases the lock and has timeouts.
+Python's `re` holds the interpreter's lock during a search. So one expression that backtracks would stop every fake of
+the process, whichever thread searches. The package `regex` releases the lock and has timeouts.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ _LONGEST: Final = 500
 """Maximum length of a glob or regular expression, in characters."""
 
 _LARGEST: Final = 10_000
-"""Maximum number of copies of a group in a compiled expression: `regex` copies a repeated group as often as its minimum
-count, and the counts of nested groups multiply.
+"""Maximum number of copies of one group in a compiled expression.
+
+`regex` stores a group with the minimum count n as n copies, and the counts of nested groups multiply.
 """
 
 _SECONDS: Final = 1.0
@@ -39,7 +40,7 @@ class TimedPattern:
         self.pattern = pattern
 
     def search(self, text: str, /) -> bool:
-        """Return whether the expression matches somewhere in the text. Raises CallError if one second is too short."""
+        """Return whether the expression matches somewhere in the text. Raises CallError if this takes over a second."""
         try:
             return self._compiled.search(text, timeout=_SECONDS, concurrent=True) is not None
         except TimeoutError:
@@ -53,7 +54,7 @@ class TimedPattern:
 
 
 def check_length(pattern: str, path: str) -> None:
-    """Raise ControlRefused for a glob or regular expression that is too long."""
+    """Raise ControlRefused if `pattern`, a glob or regular expression, is too long. `path` is its place in the body."""
     if len(pattern) > _LONGEST:
         raise ControlRefused(
             f"{path} has {len(pattern)} characters; a pattern may have {_LONGEST}. Write a part of it between two *."
@@ -61,7 +62,10 @@ def check_length(pattern: str, path: str) -> None:
 
 
 def timed(pattern: str, path: str) -> TimedPattern:
-    """Compile a regular expression. Raises ControlRefused if it is invalid or too large, or without package `regex`."""
+    """Compile a regular expression; `path` is its place in the request body, for messages.
+
+    Raises ControlRefused if the expression is invalid or too large, or if the package `regex` is not installed.
+    """
     check_length(pattern, path)
     it = f"{path} is {shorten(pattern)}"
     try:
@@ -81,7 +85,7 @@ def timed(pattern: str, path: str) -> TimedPattern:
 
 
 def _check_size(pattern: str, it: str) -> None:
-    """Raise ControlRefused if the compiled expression would be too large; `it` is the beginning of the message."""
+    """Raise ControlRefused if the compiled expression would be too large. The error message begins with `it`."""
     plain = _ESCAPED.sub("x", pattern)
     if _NO_COUNT.search(plain):
         raise ControlRefused(

@@ -1,9 +1,9 @@
-"""Checks of the headers and bodies of requests to the control API; error messages name the wrong member.
+"""Checks of the headers and bodies of requests to the control API; error messages name the wrong member of a body.
 
 The headers are checked because any web page in a browser can send requests to the loopback. `Origin` is the site of the
 page; it must be this server. `Host` is the name by which the page reached the server; it must be a name of the loopback
-or of this server. The content type must be JSON, because a browser sends JSON to another site only after this site
-has allowed it (a CORS preflight).
+or of this server. The content type must be JSON, because a browser sends JSON to another site only after this site has
+allowed it (a CORS preflight).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NOT_ALLOWED: Final = (403, "AccessDeniedException")
 
 
 class ControlRefused(ReplyError):
-    """Raised for a request that the control API refuses with this HTTP status and AWS error. It changes nothing."""
+    """Raised for a request that the control API refuses with this HTTP status and AWS error. Nothing was changed."""
 
     def __init__(
         self, message: str, status: int = 400, error: str = "ValidationException", headers: Headers = ()
@@ -41,8 +41,8 @@ class ControlRefused(ReplyError):
 def check_caller(request: Request, hosts: Collection[str]) -> None:
     """Raise ControlRefused if Host is neither the loopback nor one of `hosts`, or if Origin is another site.
 
-    If one of `hosts` is a wildcard address, any numeric address is accepted, because an attacker can redirect only
-    names (DNS rebinding).
+    If one of `hosts` is a wildcard address, any numeric address is accepted as Host. An attacker can redirect only
+    names to this server (DNS rebinding).
     """
     host = _header(request, "host")
     name = host_name(host)
@@ -75,7 +75,7 @@ def check_json(request: Request) -> None:
 
 
 def host_name(authority: str) -> str:
-    """Return the host of `host:port` in lower case and without brackets; empty if the text has no host."""
+    """Return the host in `authority` (`host:port`), in lower case and without brackets; empty if there is no host."""
     try:
         return urlsplit(f"//{authority}").hostname or ""
     except ValueError:
@@ -94,14 +94,17 @@ def _is_address(name: str) -> bool:
 
 
 DEEPEST: Final = 100
-"""Maximum nesting of objects and lists in a body; Python's recursion limit allows some hundreds."""
+"""Maximum nesting of objects and lists in a body; well below what Python's recursion limit allows."""
 
 BODY: Final = "the body"
-"""The name of the whole body in error messages; members are named by their path."""
+"""The name of a whole body in error messages. A member of the body is named by its path."""
 
 
 def parse(body: bytes) -> dict[str, Any]:
-    """Parse a request body as a JSON object; an empty body is an empty object. Raises ControlRefused."""
+    """Parse a request body as a JSON object; an empty body is an empty object.
+
+    Raises ControlRefused for a body that is not a JSON object or is nested too deeply.
+    """
     try:
         parsed: object = json.loads(body or b"{}", parse_constant=_finite, parse_float=_finite)
     except (ValueError, RecursionError) as error:
@@ -130,7 +133,7 @@ def a_list(value: object, path: str, *, like: str) -> Sequence[Any]:
 
 
 def known(given: dict[str, Any], allowed: Sequence[str], path: str) -> None:
-    """Raise ControlRefused if the object at `path` has a member that is not allowed."""
+    """Raise ControlRefused if the object `given`, whose path is `path`, has a member that is not in `allowed`."""
     for name in given:
         if name not in allowed:
             close = nearest(name, allowed)
@@ -144,7 +147,7 @@ def under(path: str, name: str) -> str:
 
 
 def described(value: object) -> str:
-    """Return a JSON value in a few words, for messages."""
+    """Describe a JSON value in a few words, for error messages."""
     if is_object(value):
         return "an object" if value else "an object without members"
     if is_array(value):
@@ -164,7 +167,7 @@ def to_bytes(value: object) -> bytes:
 
 
 def _finite(digits: str) -> float:
-    """Return the number that a JSON parser has read. Raises ValueError for NaN and infinity."""
+    """Convert a number in a JSON text to a float. Raises ValueError for NaN, infinity and too large numbers."""
     number = float(digits)
     if not math.isfinite(number):
         problem = "too large a number" if digits[-1].isdecimal() else "no JSON number"

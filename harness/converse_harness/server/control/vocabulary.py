@@ -1,6 +1,7 @@
 """The JSON form of replies and scripts: a table of members that create a reply, and a table of members that change it.
 
-The members have the names and arguments of the functions of `reply` and of the methods of Reply; `case` is added.
+A member has the name and the arguments of a function of `reply` or of a method of Reply. Only `case` is additional: it
+takes a reply from the catalogue of cases.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from converse_harness.server.control.reading import ControlRefused, a_list, an_o
 from converse_harness.server.control.wording import NOT_OVER_HTTP, argument_in_json, pair_in_json, types_in_json
 
 Made = Reply | Improvised
-"""The result of reading a reply in JSON."""
+"""What a reply in JSON is converted to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +42,22 @@ class Word:
     function: Callable[..., Made]
     form: Literal["value", "arguments"]
     shape: str | None = None
-    """The AWS shape of the first argument's items. In JSON, blobs in these items are base64."""
+    """The name of the AWS shape of each item in the first argument, or None. In JSON, blobs in the items are base64."""
     places: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Beginning of an error text of the function -> path in the JSON that replaces this beginning."""
+    """Replacements in error texts of `function`: the beginning of the text, and the path in the JSON to put there."""
     changed_by: Sequence[str] | None = None
     """The names of the MODIFIERS that the reply may have; None means all of them."""
     items: str = ""
-    """For a list of names, or of lists with one or two items: the requirement for an item, as text for messages."""
+    """What each item must be, for messages, if the argument is a list of names or of pairs of name and input."""
 
     @property
     def beside(self) -> list[str]:
-        """The names of the arguments that are further members of the reply, if `form` is "value"; otherwise empty."""
+        """The names of the arguments that are further members of the reply, if `form` is "value"; otherwise none."""
         return [*parameters(self.function)][1:] if self.form == "value" else []
 
 
 def _of_case(case: str) -> Reply:
-    """Return the first reply of a case. Raises ReplyError for an unknown case."""
+    """Return the first reply of the case with the name `case`. Raises ReplyError for an unknown case."""
     return CASES[case].reply
 
 
@@ -68,7 +69,7 @@ def _reasoning(
     pieces: Sequence[str] | None = None,
     usage: Mapping[str, object] | None = None,
 ) -> Reply:
-    """Call `reply.reasoning`. The reply that follows the reasoning (`then`) may be an object of JSON."""
+    """Call `reply.reasoning`. The reply that follows the reasoning is `then`; it may also be a reply in JSON."""
     following: Any = read_reply(then, "then") if isinstance(then, Mapping) else then
     return reply.reasoning(reasoning, following, signature=signature, pieces=pieces, usage=usage)
 
@@ -147,7 +148,7 @@ _LIKE: Final = '{"text": "hi"}'
 
 
 def members(word: str) -> list[str]:
-    """Return the names of the members that a reply in JSON may have if the member `word` of REPLIES creates it."""
+    """Return the names of all members that a reply in JSON may have if the member `word` creates the reply."""
     allowed = REPLIES[word].changed_by
     return [word, *REPLIES[word].beside, *(MODIFIERS if allowed is None else allowed)]
 
@@ -179,7 +180,7 @@ def read_reply(value: object, path: str) -> Made:
 
 
 def _check_arguments_inside(given: dict[str, Any], word: str, path: str) -> None:
-    """Raise ControlRefused for a member of a reply that must be an argument inside of another member."""
+    """Raise ControlRefused if a member of the reply `given` belongs inside another member, as its argument."""
     for name in (name for name in given if name not in members(word)):
         for each, row in {word: REPLIES[word], **MODIFIERS}.items():
             if each in given and row.form == "arguments" and name in parameters(row.function):
@@ -205,7 +206,10 @@ def _apply(function: Callable[..., Made], name: str, word: Word, given: dict[str
 
 
 def _arguments(name: str, word: Word, given: dict[str, Any], path: str) -> dict[str, Any]:
-    """Return the arguments of a member's function, which are written in the member and, for some members, beside it."""
+    """Return the arguments of `word.function` that the JSON object `given` contains for its member `name`.
+
+    They are written in the value of this member and, for some members, as further members of `given`.
+    """
     value, inside = given[name], under(path, name)
     named, alone = parameters(word.function), first(word.function)
     if word.form == "value":
@@ -218,7 +222,7 @@ def _arguments(name: str, word: Word, given: dict[str, Any], path: str) -> dict[
         if outside and name in REPLIES:
             raise ControlRefused(_stands_beside(inside, name, outside[0], members_given[outside[0]]))
         return bind(word.function, members_given, inside)
-    is_enough = not any(each.default is each.empty for each in named.values())  # whether `true` needs no arguments
+    is_enough = not any(each.default is each.empty for each in named.values())  # whether `true` is enough as the value
     if value is None or not alone or (value is False and is_enough):
         takes = f"an object with any of {', '.join(named)}" if named else "true"
         if named and name in REPLIES and is_enough:
@@ -246,7 +250,7 @@ def _stands_beside(path: str, name: str, modifier: str, value: object) -> str:
 
 
 def _located(text: str, name: str, word: Word, path: str) -> str:
-    """Return the error text of a member's function, with the path of the mistake in the JSON before it."""
+    """Return `text`, an error of a member's function, with the path of the mistake in the JSON before it."""
     head, *more = text.splitlines()
     if more:  # several mistakes, one per line
         return "\n  ".join([f"{path}.{name}: {head}", *(_located(line.strip(), name, word, path) for line in more)])
@@ -262,7 +266,7 @@ def _located(text: str, name: str, word: Word, path: str) -> str:
 
 
 SCRIPTING: Final = ("script", "when", "always")
-"""The members of a body that contain replies."""
+"""The members of a request body that contain replies."""
 
 ANSWERS: Final = ("script", "always")
 """The members of an item of `when` that contain replies, for the calls that meet the item's condition."""
@@ -287,7 +291,7 @@ class ScriptPart(NamedTuple):
     always: list[Made]
 
     def apply(self, fake: Fake) -> None:
-        """Add these replies to a fake's script."""
+        """Add the replies of this part to the script of a fake."""
         when: Any = fake.when  # Any, because type checkers cannot find the overload for a dict of arguments
         scripted = when(**self.condition) if self.condition else fake
         if self.replies:
@@ -304,7 +308,7 @@ def read_scripting(body: dict[str, Any]) -> list[ScriptPart]:
 
 
 def read_settings(body: dict[str, Any]) -> dict[str, Any]:
-    """Read the members of a body besides SCRIPTING as settings of a Fake. Raises ControlRefused."""
+    """Read all members of a request body except SCRIPTING as settings of a Fake. Raises ControlRefused."""
     known(body, [*SCRIPTING, *parameters(Fake)], "")
     return bind(Fake, {name: value for name, value in body.items() if name not in SCRIPTING}, "")
 
@@ -329,7 +333,10 @@ def _when(value: object, path: str) -> ScriptPart:
 
 
 def _part(condition: dict[str, Any], given: dict[str, Any], path: str) -> ScriptPart:
-    """Read the replies of a part. They are added to a temporary queue, so that `apply` cannot raise an error later."""
+    """Read the replies in `given` for the calls that meet `condition`.
+
+    Adding the replies to a temporary queue finds all errors now, so that `ScriptPart.apply` raises none later.
+    """
     script = under(path, "script")
     values = a_list(given.get("script", []), script, like='[{"text": "hi"}]')
     always = [_endless(given["always"], under(path, "always"))] if "always" in given else []
@@ -349,11 +356,11 @@ NOT_ENDLESS: Final[Mapping[str, str]] = {
     "times": "any number of calls gets this answer",
     "optional": "this answer may stay unused anyway",
 }
-"""The MODIFIERS that the reply of `always` may not have, and the reason."""
+"""The names of the MODIFIERS that the reply of `always` may not have, each with the reason."""
 
 
 def _endless(value: object, path: str) -> Made:
-    """Read the reply of `always`. Raises ControlRefused if it is wrong or has one of NOT_ENDLESS."""
+    """Read the reply of `always`. Raises ControlRefused if the reply is wrong or has a member in NOT_ENDLESS."""
     for name, why in NOT_ENDLESS.items():
         if is_object(value) and name in value:
             raise ControlRefused(f'{path} has "{name}": {why}. Leave out "{name}".')

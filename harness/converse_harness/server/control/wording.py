@@ -29,10 +29,11 @@ def conditions_in_json(text: str) -> str:
 
 
 def argument_in_json(text: str, first: str, *, beside: bool) -> str:
-    """Return an error text whose beginning `function(name=value): ` is written `function.name is value: `.
+    """Return an error text with `function.name is value: ` in place of its beginning `function(name=value): `.
 
-    `first` is the name of the argument that is the value of the member `function` itself. If `beside` is true, each
-    other argument is a member of its own, so the text begins with `name is value: `.
+    If the name is `first`, the value is that of the member `function` itself, and the new beginning is
+    `function is value: `. If `beside` is true, each other argument is a member of its own, and the new beginning is
+    `name is value: `.
     """
     found = _ARGUMENT.match(text)
     if found is None:
@@ -43,7 +44,7 @@ def argument_in_json(text: str, first: str, *, beside: bool) -> str:
 
 
 def pair_in_json(text: str, first: str, second: str) -> str:
-    """Return an error text about one of two arguments, with the name of this argument: `function.argument is value: `.
+    """Return an error text about one of two arguments, with the new beginning `function.argument is value: `.
 
     If the second argument is wrong, `text` begins with `function is [value, value]: `. If the first argument is wrong,
     it begins with `function is value: `.
@@ -65,7 +66,7 @@ _TYPES: Final = {
     "a bool": "true or false",
     "bytes": "a string in base64",
 }
-"""Python types, as messages name them -> their names in JSON."""
+"""The names of Python types in error messages, each with the name of the same type in JSON."""
 
 _WRONG_TYPE: Final = re.compile(
     rf"is (?P<value>.*?)(?: \((?:str|int|float|bool|dict|list|NoneType)\))?(?P<must>[;:] it must be )"
@@ -81,12 +82,15 @@ def types_in_json(text: str) -> str:
 
 
 def setting_in_json(text: str) -> str:
-    """Return an error text whose beginning `setting=value; ` is written `setting is value; `."""
+    """Return an error text with `setting is value; ` in place of its beginning `setting=value; `."""
     return _SETTING.sub(lambda found: f"{found[1]} is {_value(found[2])}; ", text, count=1)
 
 
 def _value(written: str) -> str:
-    """Return the JSON text of a Python literal. Return any other text unchanged."""
+    """Return the JSON text of a Python literal or of a `regex` pattern; of `<Reply ...>`, the text inside.
+
+    Any other text is returned unchanged.
+    """
     pattern = written.removeprefix("regex ")
     if written.startswith("<Reply "):
         return written[len("<Reply ") : -1]
@@ -107,4 +111,4 @@ NOT_OVER_HTTP: Final[Mapping[str, str]] = {
         'instance "http://192.0.2.1"'
     ),
 }
-"""The functions of `reply` that the control API does not offer -> what to use instead."""
+"""The functions of `reply` that the control API does not offer, each with what to do instead."""

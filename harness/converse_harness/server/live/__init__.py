@@ -1,4 +1,4 @@
-"""The live page, which a browser shows at the server's own URL if the address has the page's token.
+"""The live page, which shows calls while they happen: at the server's own URL, with a secret token in the query.
 
 `feed` finds the changes and gives them to the browsers that read; `fragments` makes the HTML; `live.js` is the page's
 script. This module checks that a request may see the page, and makes the responses.
@@ -36,7 +36,7 @@ _SAFE: Final = (
     ("X-Content-Type-Options", "nosniff"),
     ("Referrer-Policy", "no-referrer"),
 )
-"""Headers of the page and of its events. They keep the address of the page, which has the token, from other sites."""
+"""Headers of the page and its events. They keep the address of the page, with its token, from other sites."""
 
 
 class _NothingSent(SentChunks):
@@ -49,15 +49,15 @@ class _NothingSent(SentChunks):
 class LivePage:
     """The page that shows the calls of a server's fakes while they happen. Any thread may call its methods.
 
-    `hosts` are the names that the control API accepts as `Host`. Until `url` is called, nobody has the token, and
-    closed fakes are not kept for the page.
+    `hosts` are the names that the control API and this page accept in the header `Host`. Until `url` is called, nobody
+    has the token, so fakes that close are not kept for the page.
     """
 
     def __init__(self, fakes: Callable[[], Iterable[ServerFake]], hosts: Collection[str]) -> None:
         self._hosts = hosts
         self._token = secrets.token_urlsafe(16)
         self._is_used = False
-        """Whether somebody may have the token."""
+        """Whether `url` was called, so that somebody may have the token."""
         self._feed = Feed(fakes, _rendered)
 
     def url(self, server: str) -> str:
@@ -67,7 +67,10 @@ class LivePage:
         return f"{server}/?token={self._token}"
 
     def page(self, request: Request) -> HttpResponse:
-        """Return the page. If the address has no token, return the page that describes the server."""
+        """Return the page. Without a token in the address, return the page that describes the server.
+
+        If the token is wrong or the header `Host` is not accepted, that page shows the reason, with status 403.
+        """
         if "token" not in _query(request):
             return front_page()
         try:
@@ -79,7 +82,7 @@ class LivePage:
         return html_response(page(), (("Content-Security-Policy", policy()), *_SAFE))
 
     def events(self, request: Request) -> TransportExchange:
-        """Return the events of the page, for one browser. They have no end."""
+        """Answer one browser with the events of the page. The response does not end until the browser disconnects."""
         try:
             self._check(request)
         except ReplyError as error:
@@ -93,7 +96,7 @@ class LivePage:
         return PlainExchange(response, partial(self._feed.leave, reader), _NothingSent())
 
     def closed(self, fake: ServerFake) -> None:
-        """Keep a closed fake for some time, so that the page shows it, if somebody may have the address of the page."""
+        """If somebody may have the address of the page, keep a closed fake for some time, so that the page shows it."""
         if self._is_used:
             self._feed.closed(fake)
 

@@ -1,9 +1,9 @@
 """The events for browsers that show the calls of a server: the newest state of each fake and of each call.
 
 Nothing is recorded when a call arrives. While a browser reads, a thread looks at the fakes ten times a second. It gives
-each change a revision, a number that grows. A reader gets the changes after its own revision, in their order. Of a call
-that has changed several times, a reader gets only the newest state. A reader gets no new events before the browser has
-taken the earlier ones, so a slow browser needs no memory here.
+each change a revision, a number that grows. A reader (the body of the response to one browser) gets the changes after
+its own revision, in their order. Of a call that has changed several times, a reader gets only the newest state. A
+reader gets no new events before the browser has taken the earlier ones, so that no events pile up for a slow browser.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ MOST_READERS: Final = 20
 """The maximum number of browsers that read at the same time."""
 
 SHOWN_CALLS: Final = 200
-"""The maximum number of calls of a fake that are sent: the last ones."""
+"""The maximum number of calls of one fake that a browser gets. Earlier calls are left out."""
 
 _LOOK_EVERY: Final = 0.1
-"""Seconds between two looks at the fakes."""
+"""Seconds between two searches for changes in the fakes."""
 
 KEEP_ALIVE: Final = 15.0
 """Seconds without an event after which a reader gets a comment, so that the connection does not seem dead."""
 
 _BATCH: Final = 256 * 1024
-"""A reader gets events up to about this number of bytes, and no more until the browser has taken them."""
+"""The approximate number of bytes of events that a reader gets at once; more only after the browser has taken them."""
 
 _KEPT_FAKES: Final = 50
 _KEPT_CALLS: Final = 500
-"""The last closed fakes are kept: at most _KEPT_FAKES of them, which have at most _KEPT_CALLS calls together."""
+"""Limits for the closed fakes that are kept: the latest _KEPT_FAKES, with at most _KEPT_CALLS calls in all."""
 
 
 class Shown(NamedTuple):
     """Something on the page: the head of a fake (`kind` is "fake"), one of its calls ("call"), or its end ("closed").
 
-    `fake` is the number of the fake. `call` is the number of the call; 0 if it is not a call.
+    `fake` is the number of the fake. `call` is the number of the call; 0 if `kind` is not "call".
     """
 
     kind: str
@@ -60,11 +60,11 @@ class Shown(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class LiveFake:
-    """The state of one fake at the last look.
+    """The state of one fake when the feed last looked at it.
 
-    `number` is different for fakes that had the same URL one after the other. `calls` are the calls that are shown, by
-    their numbers. `running` has the progress of each answer that has not ended. `received` is the number of the newest
-    call. `head` has the values from which the head of the fake is made.
+    `number` identifies the fake: a later fake with the same URL has another number. `calls` are the calls that are
+    shown, and `running` is the progress of each answer that has not ended, both by the number of the call. `received`
+    is the number of the newest call. `head` has the values from which the head of the fake is made.
     """
 
     fake: ServerFake
@@ -81,9 +81,9 @@ Render = Callable[[Shown, LiveFake], Mapping[str, object]]
 
 
 class Reader(Arriving):
-    """The body of the response to one browser: the events that the feed gives to it.
+    """The body of the response to one browser: the events that the feed gives to this reader.
 
-    All changes after `revision` must still be given to it. `wants_more` is called when everything was sent.
+    `revision` is that of the last change that the reader got. `wants_more` is called when all events were sent.
     """
 
     def __init__(self, revision: int, wants_more: Callable[[], None]) -> None:
@@ -95,11 +95,11 @@ class Reader(Arriving):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether all events that the feed gave to it were sent."""
+        """Whether all events that the feed gave to this reader were sent."""
         return not self._given
 
     def give(self, pieces: Iterable[bytes]) -> None:
-        """Send these bytes after all earlier ones."""
+        """Send `pieces` after all earlier events."""
         self._given.extend(pieces)
         self.given_at = time.monotonic()
         self.came()
@@ -114,7 +114,7 @@ class Reader(Arriving):
 
 
 class Feed:
-    """Finds the changes of all fakes, and gives them to the readers. Any thread may call its methods."""
+    """Finds the changes of all fakes, and gives them to the readers, one per browser. Its methods are thread-safe."""
 
     def __init__(self, fakes: Callable[[], Iterable[ServerFake]], render: Render) -> None:
         self._fakes = fakes
@@ -128,14 +128,14 @@ class Feed:
         self._closed: deque[ServerFake] = deque()
         """The closed fakes that are kept."""
         self._forgotten: deque[int] = deque()
-        """The numbers of the last closed fakes that are not kept any more."""
+        """The numbers of fakes that were closed and are not kept any more, at most _KEPT_FAKES of them."""
         self._revisions: dict[Shown, int] = {}
-        """The revision of the last change of everything that is shown; the newest is last."""
+        """The revision (number) of the last change of each thing on the page. The newest revision is the last entry."""
         self._revision = self._numbered = 0
         self._epoch = secrets.token_hex(4)
-        """Part of the ids of events. A browser may send an id of an earlier server on the same port."""
+        """A random part of the ids of events. A browser may still send an id of an earlier server on the same port."""
 
-    # Readers
+    # Adding and removing readers
 
     def join(self, last_id: str) -> Reader | None:
         """Return a new reader of all changes after the event with the id `last_id`; None if there are too many readers.
@@ -174,7 +174,7 @@ class Feed:
         if thread is not None and thread is not threading.current_thread():
             thread.join()
 
-    # Fakes
+    # Closed fakes, and revisions
 
     def closed(self, fake: ServerFake) -> None:
         """Keep a closed fake until too many other fakes and calls are kept."""
@@ -200,10 +200,10 @@ class Feed:
 
     def _changed(self, shown: Shown) -> None:
         self._revision += 1
-        self._revisions.pop(shown, None)  # the newest change is last
+        self._revisions.pop(shown, None)  # so that the new entry becomes the last one
         self._revisions[shown] = self._revision
 
-    # The thread
+    # The thread that looks for changes
 
     def _run(self) -> None:
         while True:
@@ -218,7 +218,8 @@ class Feed:
                 due = [(reader, self._after(reader.revision)) for reader in self._readers if reader.is_waiting]
                 changed = {shown.fake for _, changes in due for shown, _ in changes}
                 shown = (each for each in self._shown.values() if each.number in changed)
-                fakes = {each.number: replace(each, calls={**each.calls}) for each in shown}  # copies, read unlocked
+                # Copies, because `_give` reads them after the lock is released.
+                fakes = {each.number: replace(each, calls={**each.calls}) for each in shown}
             self._give(due, fakes)
             self._wake.wait(_LOOK_EVERY)
             self._wake.clear()
@@ -251,12 +252,12 @@ class Feed:
         return as_event(shown.kind, f"{self._epoch}-{revision}", data)
 
     def _after(self, revision: int) -> list[tuple[Shown, int]]:
-        """Return what has changed after a revision, in the order of the changes."""
+        """Return what has changed after `revision`, with the revision of each change, in the order of the changes."""
         newer = takewhile(lambda change: change[1] > revision, reversed(self._revisions.items()))
         return [*newer][::-1]
 
     def _look_at(self, fake: ServerFake, *, closed: bool = False) -> None:
-        """Give a revision to everything of a fake that has changed since the last look."""
+        """Find what has changed in a fake since the last look, and give each change a new revision."""
         shown = self._shown.get(id(fake))
         if shown is None:
             self._numbered += 1
@@ -267,7 +268,8 @@ class Feed:
             shown.received = call.number
         for number, before in [*shown.running.items()]:
             call = shown.calls[number]
-            over = call.outcome != "still running"  # read before the progress, which then does not change any more
+            # Read before the progress: the progress of an answer that is over does not change any more.
+            over = call.outcome != "still running"
             passed_on = call.answered.passed_on
             sent = len(call.answered.taken.times) if passed_on is None else len(passed_on().taken)
             progress = call.outcome, call.answered.status, sent
@@ -281,7 +283,7 @@ class Feed:
             shown.running.pop(number, None)
             self._revisions.pop(Shown("call", shown.number, number), None)
         script = scripted_in_short(fake.endpoint.script)
-        # When the fake is closed, replies that are not used become a problem.
+        # `closed` is one of the values, because the head shows unused replies as a problem once the fake is closed.
         head = shown.received, {**shown.running}, len(fake.endpoint.problems), script, closed
         if head != shown.head:
             shown.head = head

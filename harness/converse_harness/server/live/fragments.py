@@ -62,17 +62,17 @@ def _head(fake: LiveFake) -> str:
 
 
 _first: WeakKeyDictionary[ServerFake, float] = WeakKeyDictionary()
-"""The time of the first call that was shown, for each fake."""
+"""For each fake: the time at which the first call that the page shows began."""
 
 _ended: WeakKeyDictionary[Call, CallView] = WeakKeyDictionary()
 """The views of calls whose answers have ended. They are kept, because each later call is compared with them."""
 
 
 _memories: WeakKeyDictionary[ServerFake, tuple[frozenset[str], MessageMemory]] = WeakKeyDictionary()
-"""The masked messages of each fake, after the secrets of this process that are masked in them."""
+"""For each fake: the secrets of this process, and the masked forms of messages, computed with these secrets."""
 
 _MOST_MESSAGES: Final = 2_000
-"""A memory with more messages than this is replaced by an empty one."""
+"""A MessageMemory with more messages than this is replaced by an empty one."""
 
 
 def _memory(fake: ServerFake) -> MessageMemory:
@@ -84,12 +84,13 @@ def _memory(fake: ServerFake) -> MessageMemory:
 
 
 def _views(fake: LiveFake) -> list[CallView]:
-    """Return the views of all calls of a fake."""
+    """Return the views of all calls of a fake that the page shows."""
     views: list[CallView] = []
     for call in fake.calls.values():
         view = _ended.get(call)
         if view is None:
-            over = call.outcome != "still running"  # read before the view is made, which may be of the running answer
+            # Read before the view is made: only a view of the whole answer may be kept.
+            over = call.outcome != "still running"
             begun = call.answered.taken.started
             started = views[-1].started if views else 0.0
             if begun:
