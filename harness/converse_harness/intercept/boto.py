@@ -139,7 +139,6 @@ def _broken_body(response: HttpResponse, url: str) -> Exception | None:
 
 
 def _timed_out(url: str) -> Exception:
-    """Return urllib3's error for a read timeout."""
     pool: Any = None  # the fake has no connection pool, and the message does not name one
     return ReadTimeoutError(pool, url, "Read timed out.")
 
