@@ -1,4 +1,4 @@
-"""All exceptions and warnings of converse-harness. The branches of the tree differ in the cause.
+"""All exceptions and warnings of converse-harness. Each direct subclass of ConverseHarnessError stands for a cause.
 
 `ReplyError`: a reply, script or option in the test is wrong. `CallError`: the client under test did something that the
 script does not allow. `DamagedData`: bytes or a file violate their format. `TransportError`: a transport cannot open.
@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 
 
 class Advice(NamedTuple):
-    """The end of a message that shows what to write now: in Python, and in JSON for callers of the control API."""
+    """The end of an error message, which shows how to correct the error: in Python, and in JSON for the control API."""
 
     python: str
     json: str
@@ -38,7 +38,7 @@ class ConverseHarnessError(Exception):
 
 
 class ReplyError(ConverseHarnessError, ValueError):
-    """A reply, script, marker or option is wrong. The error is raised at the line that defines it.
+    """A reply, script, marker or option is wrong. The error is raised where it is defined, before any call uses it.
 
     >>> from converse_harness import reply
     >>> reply.text("hi").paced(first=-1)
@@ -58,7 +58,7 @@ class StreamOrderError(ReplyError):
 
 
 class DamagedData(ConverseHarnessError, ValueError):
-    """Bytes or a file violate their format.
+    """Bytes or a file violate their format, for example the format of recordings.
 
     >>> import pathlib, tempfile
     >>> from converse_harness import DamagedData, recording
@@ -100,9 +100,9 @@ class UnexpectedCall(CallError):
 class RefusedRequest(CallError):
     """A request arrived that Bedrock would refuse.
 
-    The message contains the rule, the path in the request, Bedrock's own message and the evidence. If the body is not
-    JSON, or does not have the structure that AWS's model requires, the message contains the place and the values that
-    are allowed there.
+    The message contains the broken rule, the path in the request, Bedrock's own message, and the evidence that Bedrock
+    has this rule. If the body is not JSON, or does not have the structure that AWS's API model requires, the message
+    contains the path in the request and the values that are allowed there.
 
     >>> import boto3
     >>> from converse_harness import fake_converse, reply
@@ -113,9 +113,7 @@ class RefusedRequest(CallError):
 
 
 class NotRefused(CallError):
-    """No request in a block of `fake.refuses(...)` broke the rule, so Bedrock would have refused none of the requests.
-
-    The message lists the requests that arrived instead.
+    """No request in a block `with fake.refuses(rule)` broke this rule. The message lists the requests that arrived.
 
     >>> from converse_harness import fake_converse
     >>> with fake_converse() as fake, fake.refuses("first_message_is_the_users"):
@@ -125,7 +123,7 @@ class NotRefused(CallError):
 
 
 class ChangedHistory(CallError):
-    """A request contains a changed version of an earlier answer. The message contains the old and the new text.
+    """A request contains a changed version of an earlier answer of the model. The message contains both versions.
 
     >>> import boto3
     >>> from converse_harness import fake_converse, reply
@@ -140,11 +138,11 @@ class ChangedHistory(CallError):
 
 
 class NotedCall(CallError):
-    """A fake has a note about a call, and the ini setting `converse_notes` is `fail`."""
+    """A fake noted something about a call, such as a likely refusal, and the ini setting `converse_notes` is `fail`."""
 
 
 class StaleRequests(CallError):
-    """Requests differ from the recorded requests whose answers they got, and the setting `converse_stale` is `fail`."""
+    """Requests differ from the recorded requests whose answers they got; the ini setting `converse_stale` is `fail`."""
 
 
 class ConverseNoteWarning(UserWarning):
@@ -175,7 +173,7 @@ class UnusedReplies(CallError):
 
 
 class BlockedConnection(CallError):
-    """While a fake was open, code tried to connect to a Bedrock host in a way that no open transport intercepts.
+    """While connections to Bedrock were blocked, code tried to reach a Bedrock host in a way that no open fake answers.
 
     >>> import urllib.request
     >>> from converse_harness import fake_converse
@@ -204,7 +202,9 @@ _Name = TypeVar("_Name", bound=str)
 
 
 def one_of(setting: str, value: object, known: Mapping[_Name, str]) -> _Name:
-    """Return the value if it is a key of `known`, which maps names to meanings. Raises ReplyError otherwise.
+    """Return `value` if it is a key of `known`, which maps allowed values to their meanings.
+
+    Raises ReplyError otherwise; the message names the `setting`.
 
     >>> one_of("failed", "drop", {"write": "as if it had passed", "drop": "forget it"})
     'drop'

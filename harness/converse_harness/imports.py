@@ -40,7 +40,8 @@ class ImportHook:
             spec = finder.find_spec(fullname, path, target)
             if spec is not None:
                 if spec.loader is not None:
-                    loader: Any = _Loader(spec.loader, self._imported)  # no importlib.abc.Loader: its import is slow
+                    # `_Loader` is no subclass of importlib.abc.Loader, because importing importlib.abc is slow.
+                    loader: Any = _Loader(spec.loader, self._imported)
                     spec.loader = loader
                 return spec
         return None
@@ -72,7 +73,7 @@ def no_such_name(module: str, name: str, known: Callable[[], Iterable[str]]) -> 
     "module 'faults' has no attribute 'resett'; did you mean 'reset'?"
     """
     near: list[str] = []
-    if not name.startswith("_"):  # pytest, doctest and inspect look up special names in every module
+    if not name.startswith("_"):  # tools look up special names everywhere; searching for similar ones takes time
         from difflib import get_close_matches
 
         near = get_close_matches(name, known(), n=3)
@@ -81,14 +82,14 @@ def no_such_name(module: str, name: str, known: Callable[[], Iterable[str]]) -> 
 
 
 _LINE: Final = r"(?m)^from (\S+) import (\w+) as \2$"
-"""The pattern of a line in a stub. It is compiled when the first name is loaded, because importing `re` takes time."""
+"""Matches an import in a stub file. It is compiled when the first name is loaded, because importing `re` takes time."""
 
 
 def lazily(package: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the functions `__getattr__` and `__dir__` for the package with these globals.
 
     `__getattr__` imports the names in the package's stub; it also returns `__all__`. The stub has a line
-    `from module import name as name` for each name. For a submodule, `module` is the package itself.
+    `from module import name as name` for each name. If the name is that of a submodule, `module` is the package itself.
     """
     from functools import cache
     from importlib import import_module

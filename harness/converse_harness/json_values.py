@@ -55,7 +55,7 @@ def member_of(value: object, *path: str) -> Any:
 
 
 def mapped(value: Any, change: Callable[[str, Any], Any]) -> Any:
-    """Apply `change(name, member)` to each member of an object, and `change("", item)` to each item of an array.
+    """Return a copy of an object with `change(name, member)` for each member, or of an array with `change("", item)`.
 
     Any other value is returned unchanged.
 
@@ -80,7 +80,7 @@ def parsed_json(text: str | bytes, otherwise: Any = None) -> Any:
 
 
 def leaves(value: Any, path: Steps = ()) -> Iterator[tuple[Steps, Any]]:
-    """Yield (path, value) for each value in a JSON value that is neither object nor array, in order.
+    """Yield (path, leaf) for each leaf of a JSON value, in order. A leaf is neither an object nor an array.
 
     >>> list(leaves({"a": [1, {"b": "x"}]}))
     [(('a', 0), 1), (('a', 1, 'b'), 'x')]
@@ -106,7 +106,7 @@ def path_text(path: Sequence[str | int]) -> str:
 
 
 def is_deeper(value: Any, deepest: int) -> bool:
-    """Whether JSON has more than `deepest` nested levels.
+    """Whether a JSON value has more than `deepest` nested levels.
 
     >>> is_deeper([{"a": []}], 2), is_deeper([{"a": []}], 3)
     (True, False)
@@ -124,7 +124,7 @@ def _inside(value: Any) -> Iterable[Any]:
 
 
 def repeated(pairs: Sequence[tuple[str, Any]]) -> list[str]:
-    """The keys that occur more than once among the pairs of a JSON object, which `json` passes to a hook."""
+    """Return the keys that occur more than once in `pairs`, the argument of an `object_pairs_hook` of `json.loads`."""
     if len(dict(pairs)) == len(pairs):
         return []
     return [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]

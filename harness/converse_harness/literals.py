@@ -1,7 +1,7 @@
-"""The closed lists of names that replies take, as `Literal` types, for annotations of your own functions.
+"""The names that functions of `reply` accept, as `Literal` types, for annotations of your own functions.
 
-tests/unit/test_literals.py compares each list with its table or with AWS's model. A function that takes `strict=False`
-or, for an unknown error, `status=`, then also accepts names that are not in the list.
+tests/unit/test_literals.py compares each type with the harness's table or with AWS's API model. Functions with a
+parameter `strict` also accept other names if it is False; `reply.error` does so if `status` is given.
 
 >>> from converse_harness.literals import StreamException
 >>> def broken(exception: StreamException) -> str:
@@ -53,7 +53,7 @@ StopReason: TypeAlias = Literal[
     "malformed_tool_use",
     "model_context_window_exceeded",
 ]
-"""Why the model stopped. Source: AWS's model (StopReason); older versions of botocore lack the last three."""
+"""Why the model stopped. Source: AWS's API model (StopReason); older versions of botocore lack the last three."""
 
 StreamException: TypeAlias = Literal[
     "internalServerException",
@@ -62,7 +62,7 @@ StreamException: TypeAlias = Literal[
     "throttlingException",
     "validationException",
 ]
-"""The exception frames of ConverseStream, for `Reply.fails_after`. Source: AWS's model (ConverseStreamOutput)."""
+"""The exceptions in a stream of ConverseStream, for `Reply.fails_after`. Source: AWS's API model."""
 
 ErrorName: TypeAlias = Literal[
     "AccessDeniedException",
@@ -83,12 +83,10 @@ ErrorName: TypeAlias = Literal[
     "UnrecognizedClientException",
     "ValidationException",
 ]
-"""The HTTP errors of `reply.error`: Bedrock Runtime's errors in AWS's model, and the errors of the gateway before
-Bedrock.
-"""
+"""The HTTP errors of `reply.error`: those of Bedrock Runtime in AWS's API model, and those of the gateway before it."""
 
 ThrottleWording: TypeAlias = Literal["requests", "tokens", "tokens_per_day"]
-"""The wordings of `reply.throttled`: the quota that was exceeded."""
+"""Values of `wording` for `reply.throttled`: the quota that is exceeded according to the error message."""
 
 OverflowWording: TypeAlias = Literal[
     "input_too_long",
@@ -99,7 +97,7 @@ OverflowWording: TypeAlias = Literal[
     "too_many_text_bytes",
     "too_many_input_tokens",
 ]
-"""The wordings of `reply.context_overflow`."""
+"""Values of `wording` for `reply.context_overflow`: each one selects one of Bedrock's error messages."""
 
 BlockingPolicy: TypeAlias = Literal["topic", "content", "word", "managed_word", "pii", "regex", "grounding"]
 """The guardrail policies that can block, for `reply.guardrail_blocked`."""
@@ -111,9 +109,9 @@ GuardrailPolicy: TypeAlias = BlockingPolicy | Literal["automated_reasoning"]
 """All guardrail policies, for `reply.guardrail_passed`."""
 
 GuardrailSide: TypeAlias = Literal["input", "output"]
-"""The side of a conversation that a guardrail looked at."""
+"""What a guardrail checked: the user's input or the model's output."""
 
 FamilyName: TypeAlias = Literal[
     "ai21", "claude", "claude-3", "cohere", "gpt-oss", "llama", "mistral", "nova", "titan", "neutral"
 ]
-"""The model families, for `chunk` and `stream_events`. Each family cuts an answer into deltas in its own way."""
+"""The model families, for `chunk` and `stream_events`. Each family splits an answer into deltas in its own way."""

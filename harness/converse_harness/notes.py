@@ -46,7 +46,7 @@ def take() -> list[Note]:
 
 @contextmanager
 def set_aside() -> Generator[None, None, None]:
-    """Drop the notes of a `with` block, and restore the earlier notes. A pytest run inside another run needs this."""
+    """Drop the notes that a `with` block stores, and restore the earlier ones: for a pytest run inside another run."""
     before = take()
     try:
         yield

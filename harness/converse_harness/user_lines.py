@@ -17,11 +17,14 @@ _OTHERS_CODE: Final = (
     f"{Path(__file__).parent}{os.sep}",
     *{f"{sysconfig.get_path(name)}{os.sep}" for name in ("stdlib", "platstdlib")},
 )
-"""Folders with code that is not the user's, beside the folders of installed packages."""
+"""Folders with code that is not the user's: those of this package and of the standard library."""
 
 
 class UserLine(NamedTuple):
-    """A line of a file. Its text is `test_x.py:12`; the path is relative if the file is below the working directory."""
+    """A line of a file. `str()` gives `test_x.py:12`, with the path relative to the working directory.
+
+    If the file is not below the working directory, only its name is given.
+    """
 
     file: str
     line: int
@@ -30,7 +33,7 @@ class UserLine(NamedTuple):
         return self.relative_to(Path.cwd())
 
     def relative_to(self, root: Path) -> str:
-        """Return the line as `test_x.py:12`; the path is relative if the file is below the folder `root`."""
+        """Return the line as `test_x.py:12`: the file's path relative to `root`, or only its name if it is outside."""
         path = Path(self.file)
         return f"{path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name}:{self.line}"
 
@@ -45,19 +48,19 @@ def is_users(file: str) -> bool:
 
 
 def user_frame(frame: FrameType | None) -> FrameType | None:
-    """Return the innermost frame of the user's code, from this frame on; None if there is none."""
+    """Return the first frame of the user's code among `frame`, its caller, and so on; None if there is none."""
     while frame is not None and not is_users(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
 
 
 def calling_line() -> UserLine | None:
-    """Return the line of the user's code that is running; None if there is none, as in a thread of a server."""
+    """Return the line of the user's code that led to this call; None if there is none, as in a server's thread."""
     frame = user_frame(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
     return None if frame is None else UserLine(frame.f_code.co_filename, frame.f_lineno)
 
 
 def raising_line(error: BaseException) -> UserLine | None:
-    """Return the innermost line of the user's code that an error passed; None if it passed none."""
+    """Return the innermost line of the user's code in an error's traceback; None if there is no such line."""
     passed = [UserLine(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
     return next((each for each in reversed(passed) if is_users(each.file)), None)

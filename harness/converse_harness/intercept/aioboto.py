@@ -1,8 +1,8 @@
-"""The boto transport for aiobotocore, with any of its HTTP libraries (aiohttp, httpx) and event loops (asyncio, trio).
+"""Let a fake answer the Bedrock requests of aiobotocore clients, which use aiohttp or httpx, on asyncio or trio.
 
-aiobotocore overrides botocore's methods for sending and parsing with coroutines. Therefore the replacements in the
-module `boto` have counterparts here. The modules `keys`, `waits` and `forward_boto` work for botocore
-and for aiobotocore.
+aiobotocore overrides botocore's methods for sending and parsing with coroutine functions. Therefore this module has its
+own counterparts of the replacements in the module `boto`. The modules `keys`, `waits` and `forward_boto` work for both
+libraries.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from converse_harness.stream.http import Break
 
 @replacement
 async def hold_call(original: Any, self: Any, request_dict: Any, operation_model: Any) -> Any:
-    """Replace aiobotocore's `_send_request`: the fake that is chosen when a call begins answers all of its attempts."""
+    """Replace `AioEndpoint._send_request`: the fake chosen when a call begins also answers the call's retries."""
     if not is_bedrock(self._endpoint_prefix):
         return await original(self, request_dict, operation_model)
     with registry.one_call(operation_model.name, self.host, refuse_unsigned):
@@ -38,7 +38,7 @@ async def hold_call(original: Any, self: Any, request_dict: Any, operation_model
 
 @replacement
 async def answer(original: Any, self: Any, request: Any) -> Any:
-    """Replace aiobotocore's `AioEndpoint._send`: the fake answers the request, or captures the real answer."""
+    """Replace `AioEndpoint._send`: a fake answers a Bedrock request, or captures the answer of the real service."""
     fake = registry.fake_for_call(self.host) if is_bedrock(self._endpoint_prefix) else None
     if fake is None:
         try:
@@ -67,28 +67,29 @@ _AIOHTTP_BREAKS: Final = {
     "connection closed": ("ClientPayloadError", "Response payload is not completed: connection closed"),
     "stalled": ("SocketTimeoutError", "Timeout on reading data from socket"),
 }
-"""Maps a scripted break of the body to the aiohttp exception (name, message) that the reader of the body gets."""
+"""Maps each scripted break of a response body to the name and the message of aiohttp's exception for it."""
 
 
 def _broken_stream(endpoint: Any, broken: Break) -> Exception:
-    """Return the exception that this endpoint's HTTP library raises when a stream breaks in this way."""
+    """Return the exception that the endpoint's HTTP library raises for the break `broken` of a response body."""
     session = type(endpoint.http_session).__module__
     is_httpx = session.endswith("httpxsession")
-    library: Any = import_module(session).httpx if is_httpx else import_module("aiohttp")  # (httpx may be httpx2)
+    # In aiobotocore's module, the name `httpx` refers to httpx2 if httpx2 is installed.
+    library: Any = import_module(session).httpx if is_httpx else import_module("aiohttp")
     name, message = (BREAKS if is_httpx else _AIOHTTP_BREAKS)[broken]
     return cast("Exception", getattr(library, name)(message))
 
 
 def _sleep_of(endpoint: Any) -> Callable[[float], Awaitable[Any]]:
     """Return the unpatched sleep function for the event loop in which this endpoint runs."""
-    # Only AnyioEndpoint has `_sleep`. Our patch of it skips retry waits, so its original function is used here. All
-    # other endpoints run on asyncio.
+    # Only AnyioEndpoint has a method `_sleep`. Our replacement of this method skips retry waits, so the original method
+    # is used here. All other endpoints run on asyncio.
     real: Any = getattr(getattr(endpoint, "_sleep", None), "__wrapped__", None)
     return asyncio.sleep if real is None else functools.partial(real, endpoint)
 
 
 class AioBody:
-    """The raw response for an aiobotocore client. The same object is the stream of the response's body.
+    """The raw HTTP response that a fake gives to an aiobotocore client. The same object is the stream of the body.
 
     This class uses no asynchronous generator, because event loops report generators that are dropped before their end.
     """
@@ -112,7 +113,7 @@ class AioBody:
         reader = self._reader
         chunk = reader.chunk
         if chunk is not None and chunk.delay:
-            # The client's timeout may cancel this wait. If the client reads again, the due time remains the same.
+            # The client's timeout may cancel this wait. A second read then waits only until the same `_due` time.
             self._due = self._due or monotonic() + reader.pause()
             await _sleep_of(self._endpoint)(max(0.0, self._due - monotonic()))
             self._due = 0.0
@@ -150,9 +151,9 @@ class AioBody:
         return self._reader.chunk is None and not self._left
 
     def close(self) -> None:
-        """End the call, even if the body was not read to its end.
+        """Close the response. If the client has not read the whole body, the call's outcome is "closed by client".
 
-        If an interrupt has stopped `__init__`, there is no reader, and this method does nothing.
+        If a KeyboardInterrupt stopped `__init__`, there is no reader to close, and this method does nothing.
         """
         if hasattr(self, "_reader"):
             self._reader.close()

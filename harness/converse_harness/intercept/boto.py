@@ -1,14 +1,14 @@
-"""The boto transport: the fake answers the Bedrock requests of all boto3 and botocore clients of the process.
+"""The boto transport: a fake answers the Bedrock requests of all boto3 and botocore clients of the process.
 
 All of a client's own work still runs: parameter validation, endpoint rules, hooks, signing (with dummy keys, see
 `keys`), retries, parsing. The fake answers in place of botocore's `Endpoint._send`, the last step before urllib3.
-Requests to services whose endpoint prefix starts with `bedrock` go to the fake; all others go to their normal
+Requests to services whose endpoint prefix starts with `bedrock` go to the fake; all other requests go to their normal
 destination. The module `aioboto` has the asynchronous counterparts, and `forward_boto` captures the answers to
 forwarded calls.
 
 `hold_call`, `answer` and `leave_bedrock` take a method and return its replacement; the table in `patch_points` lists
-all replacements. While no fake is open, a replacement calls the original method, unless the request began under a fake
-that has closed; that request is refused.
+all replacements. While no fake is open, a replacement calls the original method. Two kinds of calls are refused
+nevertheless: calls that began under a fake that has closed since then, and calls of a thread that outlived its fake.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ _FAILURES = {
     "read timeout": "ReadTimeoutError",
     "connection closed": "ConnectionClosedError",
 }
-"""Maps each connection failure to the name of botocore's exception for it. botocore's own retry rules then apply."""
+"""Maps each scripted connection failure to the name of botocore's exception for it, which botocore retries."""
 
 
 def hold_call(original: Any) -> Any:
-    """Replace botocore's `_send_request`: the fake that is chosen when a call begins answers all of its attempts."""
+    """Replace `Endpoint._send_request`: the fake chosen when a call begins also answers the call's retries."""
 
     @functools.wraps(original)
     def _send_request(self: Any, request_dict: Any, operation_model: Any) -> Any:
@@ -65,7 +65,7 @@ def hold_call(original: Any) -> Any:
 
 
 def answer(original: Any) -> Any:
-    """Replace botocore's `Endpoint._send`: the fake answers the request, or captures the real answer."""
+    """Replace botocore's `Endpoint._send`: a fake answers a Bedrock request, or captures the real service's answer."""
 
     @functools.wraps(original)
     def _send(self: Any, request: Any) -> Any:
@@ -96,9 +96,9 @@ def answer(original: Any) -> Any:
 
 
 def wait_for(exchange: TransportExchange, endpoint: Any, url: str) -> float:
-    """Return the seconds to wait before the response head.
+    """Return the scripted wait before the response head, in seconds.
 
-    Raises botocore's ReadTimeoutError at once if the client's read timeout is shorter.
+    Raises botocore's ReadTimeoutError at once if the client's read timeout is shorter than this wait.
     """
     if exchange.response.wait <= patience(endpoint):
         return exchange.response.wait
@@ -114,7 +114,7 @@ def outlasts(response: HttpResponse, patience: float) -> bool:
 def patience(endpoint: Any) -> float:
     """Return the client's read timeout in seconds, infinity if it has none.
 
-    urllib3, aiohttp and httpx store it in different attributes.
+    urllib3, aiohttp and httpx store the timeout in different attributes.
     """
     timeout: Any = endpoint.http_session._timeout
     for name in ("read_timeout", "sock_read", "read"):
@@ -123,7 +123,7 @@ def patience(endpoint: Any) -> float:
 
 
 def _broken_body(response: HttpResponse, url: str) -> Exception | None:
-    """Return urllib3's error for an incomplete body; None if the body is complete or botocore raises no error."""
+    """Return urllib3's error for a body that breaks off; None if it is complete, or if botocore raises no error."""
     match response.broken:
         case "connection reset":
             cause = ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
@@ -139,8 +139,7 @@ def _broken_body(response: HttpResponse, url: str) -> Exception | None:
 
 
 def _timed_out(url: str) -> Exception:
-    """Return urllib3's error for a read timeout."""
-    pool: Any = None  # no pool exists, and the message does not contain it
+    pool: Any = None  # the fake has no connection pool, and the message does not name one
     return ReadTimeoutError(pool, url, "Read timed out.")
 
 
@@ -148,11 +147,11 @@ def _timed_out(url: str) -> Exception:
 def holds_bodies_to_their_length() -> bool:
     """Whether the installed botocore raises for a body that is shorter than its Content-Length.
 
-    botocore 1.40 does; 1.44 disables urllib3's check and returns a response without the missing members.
+    botocore 1.40 raises. botocore 1.44 disables urllib3's check and returns an incomplete response.
     """
     send: Any = cast("Any", URLLib3Session).send
     constants: tuple[object, ...] = inspect.unwrap(send).__code__.co_consts
-    # In the bytecode, the name is a constant itself, or it is in a constant tuple of keyword argument names.
+    # Code that mentions `enforce_content_length` has this name among its constants, or in a constant tuple of keywords.
     return not any("enforce_content_length" in each for each in constants if isinstance(each, str | tuple))
 
 
@@ -160,7 +159,8 @@ def holds_bodies_to_their_length() -> bool:
 def errors_of_botocore(url: str, timed_out: type[Exception], broken: type[Exception]) -> Generator[None, None, None]:
     """Convert exceptions of the HTTP library that the `with` block raises to botocore's exceptions.
 
-    botocore converts them in the same way when it reads a body that is not a stream. Its retry rules then apply.
+    Exceptions of type `timed_out` become ReadTimeoutError, those of type `broken` ConnectionClosedError. botocore
+    itself does the same when it reads a body that is not streamed, and then applies its retry rules.
     """
     try:
         yield
@@ -171,7 +171,7 @@ def errors_of_botocore(url: str, timed_out: type[Exception], broken: type[Except
 
 
 def ask(fake: OpenFake, endpoint: Any, request: Any) -> AnyExchange:
-    """Pass the request to the fake and return the exchange. Raises botocore's exception for a connection failure."""
+    """Pass the request to the fake and return the exchange. Raises botocore's error for a scripted failure."""
     held = registry.CURRENT_CALL.get()
     exchange = fake.exchange(
         _read_request(request, endpoint.host),
@@ -216,7 +216,7 @@ def _target(url: str) -> str:
 
 
 class BotoBody(io.RawIOBase):
-    """The raw response for a botocore client. Each scripted pause happens when the client reads the next chunk."""
+    """The raw HTTP response that a fake gives to a botocore client. A read waits for the chunk's scripted pause."""
 
     def __init__(
         self, exchange: TransportExchange, started: float, failure: Exception | None, patience: float, url: str
@@ -253,8 +253,11 @@ class BotoBody(io.RawIOBase):
         return (data for data in self.stream() if data)
 
     def close(self) -> None:
-        """End the call, even if the body was not read to its end. The garbage collector also calls this method."""
-        # If an interrupt has stopped the constructor, there is no reader to close.
+        """Close the response. The call's outcome is "closed by client" if the client has not read the whole body.
+
+        The garbage collector also calls this method.
+        """
+        # If a KeyboardInterrupt stopped the constructor, there is no reader to close.
         if not self.closed and hasattr(self, "_reader"):
             self._reader.close()
         super().close()
@@ -262,7 +265,7 @@ class BotoBody(io.RawIOBase):
 
 @replacement
 def leave_bedrock(original: Any, self: Any, event_name: str, request: Any, **kwargs: Any) -> Any:
-    """Replace moto's `BotocoreStubber.__call__`, so that the fake and not moto answers requests to Bedrock."""
+    """Replace moto's `BotocoreStubber.__call__`, so that an open fake answers requests to Bedrock instead of moto."""
     service = event_name.partition(".")[2]
     # CURRENT_CALL is also set for a call that is forwarded to the real Bedrock. moto must not answer such a call.
     if is_bedrock(service) and (registry.CURRENT_CALL.get() is not None or registry.blocking_fake() is not None):

@@ -1,7 +1,7 @@
 """Capture a forwarded call: record each piece of the answer when the client reads it, and the end of the answer.
 
-Each library has a forwarder (`forward_boto`, `httpx_transports`, the server's proxy). The forwarder gives the client a
-body that passes each piece to the call's `Capture` when the client reads the piece.
+The forwarding code is in `forward_boto` for boto clients, in `httpx_transports` for httpx, and in the server's proxy.
+It gives the client a body that passes each piece to the call's `Capture` when the client reads the piece.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ _FAILURES: Final[Mapping[str, ConnectionFailure]] = {
     "ReadError": "connection closed",
     "WriteError": "connection closed",
 }
-"""Maps exceptions that botocore and httpx raise instead of an answer to connection failures. All other exceptions count
-as "connection refused"."""
+"""Maps names of exceptions to connection failures. botocore and httpx raise these exceptions if no answer arrives. Any
+other exception counts as "connection refused"."""
 
 
 @dataclass(slots=True, eq=False)
 class Capture:
-    """Records the answer to a forwarded call. After the first report of its end, further reports are ignored.
+    """Records the answer to a forwarded call. After the first report of the call's end, other such reports are ignored.
 
-    An exception in the `with` block of a Capture is passed to `broke`. `started` is the time of the monotonic clock, in
-    seconds. To save time, code that iterates over a long stream appends `(data, monotonic() - started)` directly to
-    `captured.pieces`. `wrap` wraps the raw response of botocore or aiobotocore: the wrapper reports the bytes that the
-    client reads. For other libraries, `wrap` is None.
+    An exception in the `with` block of a Capture is passed to `broke`. `started` is the time of the monotonic clock
+    when the Capture was made, in seconds. To save time, code that iterates over a long stream appends
+    `(data, monotonic() - started)` directly to `captured.pieces`. `wrap` wraps the raw response of botocore or
+    aiobotocore: the wrapper reports the bytes that the client reads. For other libraries, `wrap` is None.
     """
 
     exchange: TransportExchange
@@ -78,7 +78,7 @@ class Capture:
         self._end("complete")
 
     def left(self) -> None:
-        """Report that the client closed or dropped the response. Finalizers may call this, even after the end."""
+        """Report that the client closed or dropped the response. Finalizers call this, even after the call's end."""
         if self._over:
             return
         if self.captured.is_complete():
@@ -92,7 +92,7 @@ class Capture:
     def broke(self, error: BaseException) -> None:
         """Report that the library raised this error before the answer arrived, or while the client read the body."""
         if not isinstance(error, Exception):
-            self.left()  # the client's task was cancelled or interrupted
+            self.left()  # CancelledError or KeyboardInterrupt: the client gave up, the connection is intact
         elif self.captured.status:
             self._end("cut", end=end_of(error))
         else:
@@ -116,13 +116,13 @@ FORWARDED: ContextVar[Capture | None] = ContextVar("converse_harness_forwarded",
 def forwarding(
     exchange: TransportExchange, captured: CapturedExchange, wrap: Callable[[Any, Capture], Any] | None = None
 ) -> Generator[Capture, None, None]:
-    """Yield a new Capture for the call that the `with` block sends; FORWARDED has this value in the block."""
+    """Yield a new Capture for the call that the `with` block sends. In the block, this Capture is in FORWARDED."""
     with Capture(exchange, captured, wrap) as capture, registry.assigned(FORWARDED, capture):
         yield capture
 
 
 def _reading(name: str) -> Any:
-    """Make a method: it calls the method `name` of the wrapped body, and reports the bytes that the client gets."""
+    """Return a method that calls the wrapped body's method `name` and reports the returned bytes to the capture."""
 
     def read(self: CapturingBody, *args: Any, **kwargs: Any) -> bytes:
         with self.capture:
@@ -136,7 +136,7 @@ def _reading(name: str) -> Any:
 
 
 class CapturingBody:
-    """Wraps a response body (urllib3's response or an httpx stream) and reports the bytes that the client reads."""
+    """Wraps a response body (urllib3's response or an httpx stream). It reports the bytes that the client reads."""
 
     def __init__(self, body: Any, capture: Capture) -> None:
         self.capture = capture
@@ -155,7 +155,7 @@ class CapturingBody:
         return self._pieces(self.body.stream(*args, **kwargs))
 
     def read_chunked(self, *args: Any, **kwargs: Any) -> Iterator[bytes]:
-        """Iterate over HTTP chunks."""
+        """Iterate over the HTTP chunks of the body."""
         return self._pieces(self.body.read_chunked(*args, **kwargs))
 
     def _pieces(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -177,11 +177,11 @@ class CapturingBody:
     read, read1, readline = map(_reading, ("read", "read1", "readline"))
 
     def readlines(self) -> list[bytes]:
-        """Read all lines."""
+        """Return all remaining lines of the body."""
         return list(iter(self.readline, b""))
 
     def readinto(self, buffer: Any) -> int:
-        """Read into a buffer."""
+        """Read bytes of the body into `buffer`, and return their number."""
         data = self.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
@@ -197,7 +197,7 @@ class CapturingBody:
         await self.body.aclose()
 
     def __del__(self) -> None:
-        if "capture" in vars(self):  # the attribute is missing if an interrupt stopped __init__
+        if "capture" in vars(self):  # the attribute is missing if a KeyboardInterrupt stopped __init__
             self.capture.left()
 
 
@@ -213,9 +213,9 @@ def end_of(error: BaseException) -> Break:
 
 
 def _causes(error: BaseException) -> list[BaseException]:
-    """Return an error, the exceptions in its `__cause__` chain, and all exceptions among the arguments of these.
+    """Return the error and its causes: every `__cause__`, and every exception that an error has as an argument.
 
-    `__context__` is ignored, because it may be the failure of an earlier attempt.
+    Causes of causes are included. `__context__` is ignored, because it may be the failure of an earlier attempt.
     """
     causes = [error]
     for each in causes:  # the list grows during the loop

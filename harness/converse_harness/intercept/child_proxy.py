@@ -1,4 +1,4 @@
-"""A loopback proxy for programs that are started under a fake: it refuses requests to Bedrock and forwards all others.
+"""A proxy on localhost for programs that are started under a fake: it refuses requests to Bedrock, forwards all others.
 
 `children` starts the proxy as a separate process, since a thread in the test process would make forks unsafe. The proxy
 ends when its standard input is closed. It also refuses requests to its own URL: `children` sets the endpoint variables
@@ -28,7 +28,7 @@ _LIMIT: Final = 65_536
 """The maximum size, in bytes, of one line of a request head, and of one forwarded piece of data."""
 _LINES: Final = 200
 _PATIENCE: Final = 60.0
-"""The timeout in seconds for connecting to another host."""
+"""The timeout in seconds for connecting to the requested host or to the user's proxy."""
 
 _HEADERS: Final = (
     "Content-Type: application/json\r\n"
@@ -43,8 +43,8 @@ _REFUSED: Final = "Refused by converse-harness, as this process was started whil
 class ProxySettings(NamedTuple):
     """The settings of one proxy process.
 
-    `http`, `https` and `no` are the program's own proxy URLs and NO_PROXY list, or "". The proxy appends refused hosts
-    to the file `reports`, and `advice` to the message of a refusal.
+    `http`, `https` and `no` are the values of HTTP_PROXY, HTTPS_PROXY and NO_PROXY that the program would use without
+    this proxy, or "". Refused hosts are appended to the file `reports`. Each message of a refusal ends with `advice`.
     """
 
     http: str
@@ -65,7 +65,7 @@ class _ChildProxy(ThreadingTCPServer):
         self.port: int = self.server_address[1]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore the exception. The program and the host notice the broken connection themselves."""
+        """Ignore an exception of a connection's handler. The program and the host notice the broken connection."""
 
     def user_proxy(self, scheme: str, host: str) -> str:
         """Return the URL of the user's own proxy for this host; "" if the program would connect without a proxy."""
@@ -123,13 +123,13 @@ class _ProxyRequest(StreamRequestHandler):
 
     def _refuse(self, host: str | None, *, is_tunnel: bool) -> None:
         # Write the report before the answer: then it is in the file when the program continues. Write the line in one
-        # piece, because other threads and proxies append to the same file. If that fails, refuse all the same.
+        # piece, because other threads and proxies append to the same file. A failed write does not stop the refusal.
         with suppress(OSError):
             file = os.open(self._proxy.settings.reports, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             os.write(file, f"{host or 'an endpoint of Bedrock'}\n".encode())
             os.close(file)
         self._answer(403, _REFUSED if is_tunnel else "Forbidden")
-        with suppress(OSError):  # read the rest of the request; otherwise the program gets a reset and no answer
+        with suppress(OSError):  # read the rest of the request; otherwise a TCP reset may destroy the answer
             self.connection.shutdown(socket.SHUT_WR)
             self.connection.settimeout(1)
             while self.rfile.read1(_LIMIT):
@@ -150,7 +150,10 @@ def _connected(proxy: Any) -> socket.socket:
 
 
 def _rewritten(method: str, target: str, headers: list[tuple[str, str]], proxy: Any) -> bytes:
-    """Return the request head for the host or the user's proxy, with `Connection: close` unless it opens a tunnel."""
+    """Return the head of a request to the host or, if `proxy` is not an empty URL, to the user's proxy.
+
+    Every head except that of a CONNECT request contains `Connection: close`.
+    """
     kept = [(name, value) for name, value in headers if name.lower() not in ("connection", "proxy-connection")]
     if not proxy.netloc:
         kept = [(name, value) for name, value in kept if name.lower() != "proxy-authorization"]
@@ -170,14 +173,14 @@ def _join(client: socket.socket, buffered: Any, remote: socket.socket) -> None:
     """
 
     def upward() -> None:
-        with suppress(OSError):  # one end has closed the connection
+        with suppress(OSError):  # an OSError means that one end has closed the connection
             while piece := buffered.read1(_LIMIT):
                 remote.sendall(piece)
             remote.shutdown(socket.SHUT_WR)
 
     thread = threading.Thread(target=upward, daemon=True)
     thread.start()
-    with suppress(OSError):  # one end has closed the connection
+    with suppress(OSError):  # an OSError means that one end has closed the connection
         while piece := remote.recv(_LIMIT):
             client.sendall(piece)
         client.shutdown(socket.SHUT_RDWR)
@@ -193,7 +196,7 @@ def main(given: str) -> None:
     if hasattr(os, "fork") and os.fork() != 0:
         os._exit(0)
     if hasattr(os, "setsid"):
-        os.setsid()  # so that Ctrl-C reaches only the tests; when they end, the proxy ends too
+        os.setsid()  # so that Ctrl-C does not reach the proxy, which ends when its standard input is closed
     os.write(1, f"{proxy.port}\n".encode())
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 1)

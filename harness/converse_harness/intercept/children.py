@@ -1,4 +1,4 @@
-"""Prevent threads and processes that are started under a fake from reaching Bedrock later.
+"""Prevent threads and processes that are started under a fake from reaching Bedrock, also after the fake has closed.
 
 Calls of a thread that outlives its fake are refused. A multiprocessing child refuses its own calls. Any other program
 gets an environment in which clients do not reach Bedrock: endpoint variables for SDKs, and our proxy (`child_proxy`)
@@ -49,7 +49,7 @@ _PROGRAM: Final = (
 _ROOT: Final = str(Path(__file__).parents[2])
 
 _reports: Final = os.path.join(tempfile.gettempdir(), f"converse-harness-{os.getpid()}-{os.urandom(8).hex()}.refused")
-"""The file to which the proxies of this process and of its forks append each host that they refuse."""
+"""The path of the file to which the proxies of this process and of its forks append each refused host."""
 _owner: Final = os.getpid()
 _read = 0
 
@@ -57,39 +57,39 @@ _read = 0
 class _Running(NamedTuple):
     url: str
     held: IO[bytes]
-    """The pipe to the proxy's standard input. The proxy runs as long as any process keeps this pipe open."""
+    """The write end of the pipe to the proxy's standard input. The proxy ends when no process keeps it open."""
 
 
 _running: dict[tuple[str, str, str], _Running] = {}
 _starting = threading.Lock()
 _forked: Final[set[bool]] = set()
-"""Contains True if this process has forked a child. The child may have started a proxy that is not in `_running`."""
+"""Contains True if this process has forked a child, which may have started a proxy that is not in `_running` here."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=functools.partial(_forked.add, True))
 
 
-# Replacements for functions of libraries. The table in `patch_points` lists the functions.
+# Replacements for functions of the standard library, gevent and uvloop. `patch_points` lists the replaced functions.
 
 
 @replacement
 def start_thread(original: Any, self: Any) -> Any:
-    """Replace `Thread.start`: if calls of the current thread are refused, calls of the new thread are refused too."""
+    """Replace `Thread.start`: if the current thread outlived its fake, calls of the new thread are refused too."""
     registry.inherit(self)
     return original(self)
 
 
 def start_process(original: Any) -> Any:
-    """Replace multiprocessing's `BaseProcess.start`, so that a child refuses its calls to Bedrock.
+    """Replace multiprocessing's `BaseProcess.start`: a child started while Bedrock is blocked refuses its own calls.
 
-    The child begins to refuse calls when it unpickles its process object.
+    It begins to refuse calls to Bedrock when it unpickles its process object.
     """
     return pools.starting(original, "_converse_harness", refuse_in_child)
 
 
 def refuse_in_child() -> pools.InChild | None:
-    """Return an object that makes a child refuse its calls as soon as the child unpickles the object.
+    """Return an object that makes a child process refuse its Bedrock calls as soon as it unpickles the object.
 
-    Return None while no fake is open.
+    Return None while calls to Bedrock are not blocked.
     """
     return None if registry.closing() is None else pools.InChild(_refuse, os.getpid())
 
@@ -102,7 +102,7 @@ def _refuse(parent: int) -> None:
 def _with_environment(position: int) -> Callable[[Any], Any]:
     """Make the replacement of a function that starts a program with the environment `env`.
 
-    While a fake is open, the program gets `away_from_bedrock(env)`. `position` is the index of the argument `env`,
+    While Bedrock is blocked, the program gets `away_from_bedrock(env)`. `position` is the index of the argument `env`,
     which may also be passed by name. If `env` is missing or None, the environment of this process is used.
     """
 
@@ -119,13 +119,13 @@ def _with_environment(position: int) -> Callable[[Any], Any]:
 
 
 popen = _with_environment(11)
-subprocess_of_loop = _with_environment(sys.maxsize)  # here, `env` is never a positional argument
+subprocess_of_loop = _with_environment(sys.maxsize)  # uvloop takes `env` only by name
 posix_spawn = _with_environment(2)
 
 
 @replacement
 def execv(original: Any, path: Any, args: Any, /) -> Any:
-    """Replace `os.execv`: while a fake is open, call `os.execve`, whose replacement changes the environment.
+    """Replace `os.execv`: while Bedrock is blocked, call `os.execve`, whose replacement changes the environment.
 
     `os.execl`, `os.execvp` and, in a forked child, `os.spawnv` also call `os.execv`.
     """
@@ -134,7 +134,7 @@ def execv(original: Any, path: Any, args: Any, /) -> Any:
 
 @replacement
 def execve(original: Any, path: Any, argv: Any, env: Any) -> Any:
-    """Replace `os.execve`: while a fake is open, the new program's environment is `away_from_bedrock(env)`."""
+    """Replace `os.execve`: while Bedrock is blocked, the new program's environment is `away_from_bedrock(env)`."""
     if registry.closing() is not None:
         env = away_from_bedrock(env)
         for each in _running.values():  # the new program inherits the pipes, so that the proxies do not end
@@ -144,9 +144,9 @@ def execve(original: Any, path: Any, argv: Any, env: Any) -> Any:
 
 @replacement
 def system(original: Any, command: Any) -> Any:
-    """Replace `os.system`: while a fake is open, the shell first sets the variables of `away_from_bedrock`.
+    """Replace `os.system`: while Bedrock is blocked, the shell first sets the variables of `away_from_bedrock`.
 
-    The variables are set in the shell, because the environment of this process must not change.
+    The shell sets them, because the environment of this process must not change.
     """
     if registry.closing() is None:
         return original(command)
@@ -158,11 +158,11 @@ def system(original: Any, command: Any) -> Any:
     return original("".join([*changed, *removed, os.fsdecode(command)]))
 
 
-# The environment
+# The environment of a started program
 
 
 def away_from_bedrock(env: Mapping[Any, Any] | None) -> dict[str, str]:
-    """Return a copy of `env` whose variables direct all requests for Bedrock to the loopback.
+    """Return a copy of `env` that keeps a program away from Bedrock: it sends requests for Bedrock to localhost.
 
     If `env` is None, this process's environment is copied.
     """
@@ -178,7 +178,7 @@ def away_from_bedrock(env: Mapping[Any, Any] | None) -> dict[str, str]:
     # The loopback uses plain HTTP, and boto refuses to send a bearer token over plain HTTP.
     child.pop("AWS_BEARER_TOKEN_BEDROCK", None)
     child["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"] = "false"
-    # Without keys an SDK would query the machine's metadata service, which may not exist.
+    # An SDK without keys would query the instance metadata service, and wait if this machine has none.
     child.setdefault("AWS_EC2_METADATA_DISABLED", "true")
     return child
 
@@ -207,10 +207,10 @@ def _proxy_for(env: Mapping[str, str]) -> str | None:
     if any(each.url in users for each in _running.values()):
         return users[1]
     if any(urlsplit(each).scheme not in ("", "http", "https") for each in users[:2]):
-        return None  # a SOCKS proxy, through which our proxy cannot forward
+        return None  # the user's proxy is a SOCKS proxy, through which our proxy cannot forward
     with _starting:
         if users not in _running:
-            with suppress(OSError, ValueError), registry.forwarding():  # the proxy needs the unchanged environment
+            with suppress(OSError, ValueError), registry.forwarding():  # our proxy gets the unchanged environment
                 _running[users] = _started(users)
     return _running[users].url if users in _running else None
 
@@ -230,7 +230,7 @@ def _started(users: tuple[str, str, str]) -> _Running:
     with process.stdout:
         port = int(process.stdout.readline())
     if os.name == "posix":
-        process.wait()  # this process has forked the proxy and ends
+        process.wait()  # the started process forks the proxy and then ends
     if not _running:
         atexit.register(_end)
     return _Running(f"http://127.0.0.1:{port}", process.stdin)
@@ -240,14 +240,14 @@ def _end() -> None:
     for each in _running.values():
         each.held.close()
     if os.getpid() == _owner:
-        with suppress(OSError):  # no child has reported anything
+        with suppress(OSError):  # the file does not exist if no proxy has refused a request
             os.unlink(_reports)
 
 
 def variables(url: str, env: Mapping[str, str]) -> dict[str, str]:
-    """Return environment variables for a program: `url` is its proxy for all hosts except the loopback.
+    """Return environment variables that make `url` the proxy of a program for all hosts except localhost.
 
-    Other hosts that NO_PROXY in `env` names are exempt too, unless Bedrock's hosts would be among them.
+    The entries of NO_PROXY in `env` are kept, except for entries that match a Bedrock host.
     """
     names = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"]
     names += [name for name in ("all_proxy", "ALL_PROXY") if env.get(name)]

@@ -36,8 +36,9 @@ KEYS: Final = {
     "AWS_REGION_NAME": REGION,
     "AWS_EC2_METADATA_DISABLED": "true",
 }
-"""Dummy keys and regions, under the names that AWS's SDKs and litellm read. No client queries the instance metadata
-service."""
+"""Environment variables with dummy keys and a region, under all names that AWS's SDKs and litellm read.
+
+The last variable stops clients from querying the instance metadata service."""
 
 ACCOUNT: Final = {
     **KEYS,
@@ -45,13 +46,12 @@ ACCOUNT: Final = {
     "AWS_USE_FIPS_ENDPOINT": "false",
     "AWS_USE_DUALSTACK_ENDPOINT": "false",
 }
-"""Dummy credentials and settings. With these settings, a client uses the given endpoint, and it does not query the
-instance metadata service.
+"""Environment variables with dummy keys, and with settings for a client whose endpoint URL is set by another variable.
 
-FIPS and dual-stack are off, because AWS's JavaScript SDK refuses to combine them with a given endpoint."""
+FIPS and dual-stack endpoints are off, because AWS's JavaScript SDK refuses to combine them with an endpoint URL."""
 
 LOCAL: Final = ("127.0.0.1", "localhost", "::1")
-"""The hosts of the loopback, as entries for NO_PROXY."""
+"""The names and addresses of localhost, as entries for NO_PROXY."""
 
 
 def environ(url: str, outer: Mapping[str, str]) -> dict[str, str]:
@@ -76,7 +76,7 @@ def is_loopback(url: str) -> bool:
 def _session() -> Any:
     from importlib import import_module
 
-    session: Any = import_module("botocore.session")  # botocore has no types of its own
+    session: Any = import_module("botocore.session")  # `Any`, because botocore has no type hints
     return session.get_session()
 
 
@@ -90,5 +90,5 @@ def create_client(region_name: str = "us-east-1", **options: Any) -> Any:
 
 
 def create_real_client() -> Any:
-    """Create a bedrock-runtime client with the environment's credentials and region, for recording."""
+    """Create a bedrock-runtime client for recording: its credentials and region are those that botocore finds."""
     return _session().create_client("bedrock-runtime")

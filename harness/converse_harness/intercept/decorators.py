@@ -23,28 +23,28 @@ _NO_TESTS: Final = (
 )
 
 _ERRORS: Final = "_converse_harness_errors"
-"""The attribute of a unittest test with a list of the exceptions that it raised. It exists while the fake is open."""
+"""The name of an attribute of a unittest test: the list of the test's exceptions. It exists while the fake is open."""
 
 _WRITTEN: Final = "_converse_harness_written"
-"""The attribute in which a wrapped test method keeps the undecorated method."""
+"""The name of the attribute in which a wrapped test method keeps the undecorated method."""
 
 
 Fresh = Callable[[str], AbstractContextManager[object]]
-"""Takes the name of a test method and creates a new fake for it. For a decorated function, the name is empty."""
+"""A function that creates a new fake for the test method with the given name, or "" for a decorated function."""
 Entered = Callable[..., AbstractContextManager[object]]
-"""Takes the positional arguments of the decorated function; returns the context manager in which the function runs."""
+"""A function of the decorated function's positional arguments. It returns the context manager for the call."""
 
 
 def under(target: Any, fresh: Fresh, made_by: str, test: str = "") -> Any:
     """Wrap a function, generator function or test class so that it runs under a fake.
 
-    `test` is the name of `target` if it is a test method. Raises TypeError for all other objects, and for a class
-    without test methods.
+    `fresh` creates the fakes. `made_by` is the name of the decorator, for error messages. `test` is the name of
+    `target` if it is a test method. Raises TypeError for any other object, and for a class without test methods.
     """
     if isinstance(target, type):
         return _class_under(target, fresh, made_by)
     if isinstance(target, staticmethod | classmethod):
-        method = cast("Any", target)  # typeshed does not define these classes' type parameters
+        method = cast("Any", target)  # isinstance() leaves the type parameters unknown
         return type(method)(under(method.__func__, fresh, made_by, test))
     name = getattr(target, "__qualname__", repr(target))
     if not callable(target):
@@ -106,8 +106,7 @@ _WRAPPERS: Final[tuple[tuple[Callable[[Any], bool], Any], ...]] = (
     (inspect.iscoroutinefunction, _coroutine_under),
     (callable, _call_under),
 )
-"""Pairs of functions: the first returns whether a function is of one kind, the second wraps functions of this kind. The
-first matching pair is used."""
+"""Pairs (is_kind, wrap): if `is_kind(function)` is true, `wrap` can wrap the function. The first such pair is used."""
 
 
 def _function_under(function: Any, entered: Entered) -> Any:
@@ -119,7 +118,7 @@ def _function_under(function: Any, entered: Entered) -> Any:
 def _class_under(kind: type, fresh: Fresh, made_by: str) -> type:
     """Make each test of a class run under a new fake, and return the class.
 
-    If a base class has this decorator too, its tests run only under the fake of this class.
+    If a base class has this decorator too, the inherited tests run only under a fake of the class `kind`.
     """
     tests = dict(_tests_of(kind))
     if not tests:
@@ -148,7 +147,7 @@ def _tests_of(kind: type) -> Iterator[tuple[str, Any]]:
 
 @contextmanager
 def _errors_kept(test: Any) -> Generator[None]:
-    """Append the exception that the `with` block raises to the errors of the unittest test."""
+    """Append an exception of the `with` block to the list in the attribute `_ERRORS` of the unittest test."""
     try:
         yield
     except Exception as error:
@@ -157,9 +156,9 @@ def _errors_kept(test: Any) -> Generator[None]:
 
 
 def _put_into_unittest(kind: Any, tests: Mapping[str, Any], fresh: Fresh) -> None:
-    """Open a new fake before setUp, and close it after tearDown and after the cleanups of setUp.
+    """Make each test of a unittest class open a new fake before setUp, and close it after tearDown and all cleanups.
 
-    The fake gets the exception that setUp or the test raised, so that it does not report unused replies.
+    If setUp or the test raises an exception, the fake gets it, and then does not report unused replies.
     """
     own = kind.__dict__.get("setUp")
 

@@ -1,4 +1,4 @@
-"""The interfaces of fakes and of their exchanges for transports, and the code that refuses calls."""
+"""The interfaces through which a transport uses a fake and its exchanges, and the code that refuses calls."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class OpenFake(Protocol):
 
     @property
     def sleeps(self) -> bool:
-        """Whether clients really sleep between retries."""
+        """Whether clients really sleep between retries; if not, these waits are skipped."""
         ...
 
     @property
@@ -58,7 +58,7 @@ class OpenFake(Protocol):
 
     @property
     def records(self) -> bool:
-        """Whether calls may go to the real service. If so, connections are not blocked, and keys and waits are real."""
+        """Whether calls may go to the real service. If so, connections are allowed; keys and retry waits are real."""
         ...
 
     def waited(self, seconds: float, call: Call | None = None) -> None:
@@ -68,17 +68,19 @@ class OpenFake(Protocol):
         """Record a refused connection, so that the test fails even if other code catches the error."""
 
     def exchange(self, request: Request, *, service: str, operation: str) -> AnyExchange:
-        """Answer one request, or return an exchange with which the transport forwards it. It may run a user's function.
+        """Answer one request, or return an exchange with which the transport forwards the request.
 
-        `service` is botocore's endpoint prefix. `operation` is "" if the call began before the fake was opened.
+        The method may run scripted functions of the user. `service` is botocore's endpoint prefix. `operation` is the
+        name of the operation, or "" if the call began before the fake was opened.
         """
         ...
 
 
 class RefusingFake:
-    """Refuses every call with one message. It takes the place of a fake that cannot answer boto clients.
+    """Refuses every call with the same message, for example in place of a fake that cannot answer boto clients.
 
-    `behind` is the fake to which refusals are reported. In another process it is None, and refusals are only raised.
+    `behind` is the fake to which refusals are reported. It is None if this process has no such fake, as in a forked
+    child; then a refusal is only raised.
     """
 
     def __init__(self, message: str, behind: OpenFake | None = None) -> None:
@@ -96,12 +98,12 @@ class RefusingFake:
 
     @property
     def sleeps(self) -> bool:
-        """Whether clients of `behind` really sleep between retries."""
+        """The property `sleeps` of `behind`: whether clients really sleep between retries. False without `behind`."""
         return self.behind is not None and self.behind.sleeps
 
     @property
     def attempts(self) -> int | None:
-        """The maximum number of attempts of a client of `behind` for one call; None keeps the client's own setting."""
+        """The property `attempts` of `behind`: the maximum number of attempts for one call. None without `behind`."""
         return None if self.behind is None else self.behind.attempts
 
     def exchange(self, request: Request, *, service: str, operation: str) -> NoReturn:
@@ -148,7 +150,10 @@ def refuse(fake: OpenFake, message: str) -> BlockedConnection:
 
 
 def headers(exchange: TransportExchange) -> list[tuple[str, str]]:
-    """Return the current `Date` and the response headers. Clients compute their clock skew from `Date`."""
+    """Return the response headers, after a `Date` header with the current time.
+
+    Clients compute their clock skew from `Date`.
+    """
     return [("Date", http_date()), *exchange.response.headers]
 
 

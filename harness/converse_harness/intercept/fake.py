@@ -1,4 +1,4 @@
-"""The class Fake: the object that a test uses. It contains an Endpoint and a lock; a transport sends it the calls."""
+"""The class Fake: the object that a test scripts and inspects. A transport passes the clients' calls to the Fake."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Strictness = Literal["fail", "allow"]
 
 
 class Settings(TypedDict, total=False):
-    """The optional keyword arguments of a Fake; its docstring describes them."""
+    """The optional keyword arguments of a Fake; the docstring of Fake describes them."""
 
     seed: int
     unused: Strictness
@@ -64,18 +64,19 @@ def times_opened() -> int:
 class Fake(Scripting):
     """A fake Bedrock: its script, its calls so far, and the problems that must fail the test.
 
-    Use it in `with` or `async with`. Leaving the block raises UnexpectedCall, RefusedRequest or UnusedReplies, unless
-    `unexpected` or `unused` is "allow". `rules` is the level at which Bedrock's rules for requests are enforced. For a
-    request that changes an earlier answer of the model, `history` "note" adds a note, "fail" raises ChangedHistory, and
-    "off" does nothing. `sleeps` makes clients really sleep between retries. `attempts` is the maximum number of
-    attempts of a botocore client for one call; None keeps the client's own setting. `seed` changes every id and padding
-    length. `calls` keeps the last `keep_calls` calls; None keeps all. `models` maps globs of model ids to the ids of
-    models, for example `{"arn:*": "anthropic.claude-sonnet-5"}`. `cache_minimum` is the minimum number of tokens of a
-    cached prompt; None means each model's own minimum. Each transport has a subclass, which defines the clients that
-    reach the fake.
+    Use it in `with` or `async with`. Leaving the block raises UnusedReplies unless `unused` is "allow", and raises
+    UnexpectedCall or RefusedRequest unless `unexpected` is "allow". `rules` is the level at which Bedrock's rules for
+    requests are enforced. If a request changes an earlier answer of the model, `history` "note" adds a note, "fail"
+    raises ChangedHistory, and "off" does nothing. `sleeps` makes clients really sleep between retries. `attempts` is
+    the maximum number of attempts of a botocore client for one call; None keeps the client's own setting.
 
-    The fixtures `converse`, `converse_httpx` and `converse_server`, and `fake_converse`, create the objects of its
-    subclasses.
+    Another `seed` gives the answers other ids and padding lengths. `calls` keeps the last `keep_calls` calls; None
+    keeps all. `models` maps globs to model ids, for example `{"arn:*": "anthropic.claude-sonnet-5"}`. If the model id
+    of a request matches a glob, the request counts as one to the mapped model. `cache_minimum` is the minimum number of
+    tokens of a cached prompt; None means each model's own minimum.
+
+    Each transport has its own subclass of Fake. The fixtures `converse`, `converse_httpx` and `converse_server`, and
+    the function `fake_converse`, create objects of these subclasses.
 
     >>> import boto3
     >>> from converse_harness import fake_converse, reply
@@ -127,23 +128,23 @@ class Fake(Scripting):
         self.lock = threading.RLock()
         self._stack = ExitStack()
 
-    # Methods for tests: inspection
+    # Properties and methods with which a test inspects the fake
 
     @property
     def calls(self) -> Calls:
         """The calls so far that asked a model for an answer (Converse, ConverseStream). Each retry is a separate Call.
 
-        `calls.all` contains the calls of every operation, `calls.of("CountTokens")` those of one. At most the last
-        `keep_calls` calls of all are kept.
+        `calls.all` contains the calls of every operation, `calls.of("CountTokens")` those of one operation. If
+        `keep_calls` is set, only this number of the newest calls is kept, whatever their operation.
         """
         return Calls(list(self.endpoint.calls))
 
     @property
     def environ(self) -> dict[str, str]:
-        """Dummy keys and a region, for clients that search the environment for them before the first call.
+        """Environment variables with dummy keys and a region, for clients that need them before the first call.
 
-        Set them yourself, with `mock.patch.dict(os.environ, fake.environ)`. There is no endpoint URL, because clients
-        of this process need none.
+        Set them yourself, with `mock.patch.dict(os.environ, fake.environ)`. They contain no endpoint URL, because
+        clients in this process need none.
         """
         return dict(KEYS)
 
@@ -165,15 +166,15 @@ class Fake(Scripting):
 
     @property
     def transcript(self) -> str:
-        """List every call with its request, its answer and each event with its time; secrets are masked."""
+        """A text with every call: the request, the answer, and each event with its time. Secrets are masked."""
         return shortened(transcript(self.calls.all))
 
     def check(self, error: BaseException | None = None) -> None:
         """Raise the problems that must fail the test.
 
-        Problems are: unexpected calls, requests that Bedrock would refuse, changed answers (with `history="fail"`),
-        blocked connections, exceptions of scripted functions, and unused replies. If the test already failed with
-        `error`, unused replies are not reported.
+        Problems are: unexpected calls, requests that Bedrock would refuse, requests that change an earlier answer (with
+        `history="fail"`), blocked connections, exceptions of scripted functions, and unused replies. If the test
+        already failed with the exception `error`, unused replies are not reported.
         """
         __tracebackhide__ = True
         self.check_problems(error)
@@ -182,9 +183,10 @@ class Fake(Scripting):
                 raise unused
 
     def check_problems(self, error: BaseException | None = None, *, since: int = 0) -> None:
-        """Raise the first problem that was not raised before, apart from unused replies.
+        """Raise the first problem that was not raised before. Unused replies are not checked.
 
-        The first `since` problems are skipped, because another caller raises them.
+        The first `since` problems are skipped, because other code raises them. `error` is the exception with which the
+        test failed; if it is one of the problems, nothing is raised.
         """
         __tracebackhide__ = True
         for message in children.refused():
@@ -204,7 +206,10 @@ class Fake(Scripting):
         return problems + self._unused()
 
     def _unused(self) -> list[Exception]:
-        """Return the UnusedReplies errors; there is none if all replies were used or `unused` is "allow"."""
+        """Return the UnusedReplies errors: for unused replies, and for a `when` or `refuses` that had no effect.
+
+        The list is empty if `unused` is "allow".
+        """
         replacement = observers.replacements[-1]
         strict = self._strict_unused and not (replacement and replacement.lenient)
         unused = self.endpoint.script.unused() if strict else []
@@ -212,7 +217,7 @@ class Fake(Scripting):
         problems: list[Exception] = [] if left is None else [left]
         return [*problems, unused_replies(self.endpoint.script, self.calls.all, unused)] if unused else problems
 
-    # Methods for transports
+    # Attributes and methods that transports use
 
     records = False
     """Whether a `writer` is set. If so, calls without a scripted reply are forwarded to the real service and recorded.
@@ -242,7 +247,8 @@ class Fake(Scripting):
             except Exception as error:  # noqa: BLE001 - an error in a predicate must fail the test
                 return self.endpoint.fail(call, error)
             forwarded = self._writer.forward(call, request) if self._writer is not None and slot is None else None
-            if forwarded is not None and call.refusal is not None:  # the real Bedrock will refuse the request itself
+            # The real Bedrock will refuse this request. Here, a refusal that the test expects is only recorded as seen.
+            if forwarded is not None and call.refusal is not None:
                 is_expected(self.endpoint.expected, call, call.refusal)
         for watcher in observers.watchers:
             watcher(self.endpoint, call)
@@ -272,7 +278,7 @@ class Fake(Scripting):
         """Add a blocked connection to the problems that must fail the test."""
         self.endpoint.problems.append(error)
 
-    # Opening and closing
+    # Methods that open and close the fake
 
     def _transport(self) -> AbstractContextManager[object]:
         """Return the context manager that the fake enters when it opens and exits when it closes."""
@@ -328,7 +334,7 @@ class Fake(Scripting):
         return f"<{type(self).__name__}{self.where}, {', '.join(parts)}>"
 
     def _repr_html_(self) -> str:
-        """Return HTML for a notebook, with secrets masked: every call on a time line, and each of them to open."""
+        """Return HTML for a notebook: all calls on a time line, each with details to expand. Secrets are masked."""
         from converse_harness.endpoint.viewing import views_of
         from converse_harness.viewer import element, fake_html, notebook_html
 
@@ -345,4 +351,4 @@ _FOR_TRANSPORTS: Final = frozenset(
         *("take_turns_with", "transport", "waited", "where", "writer"),
     )
 )
-"""The public names that other modules of the project use, but that tests do not use."""
+"""Public attributes that only other modules of the project use. `dir(fake)` omits them."""

@@ -34,7 +34,7 @@ def check_captured(capture: Capture, endpoint: Any, response: Any) -> Any:
 
 
 def capture_response(original: Any) -> Any:
-    """Replace `AWSResponse.__init__` of botocore and aiobotocore: wrap the raw response before its body is read."""
+    """Replace botocore's `AWSResponse.__init__`: wrap the raw response of a forwarded call before its body is read."""
 
     @functools.wraps(original)
     def __init__(self: Any, url: Any, status_code: Any, headers: Any, raw: Any) -> None:  # noqa: N807 - it replaces one
@@ -65,7 +65,7 @@ _WHOLE: Final = 65_536
 
 
 def _reading(name: str) -> Any:
-    """Make a method: it calls the method `name` of the StreamReader, and reports the bytes that the client gets."""
+    """Return a method that calls the StreamReader's method `name` and reports the returned bytes to the capture."""
 
     async def read(self: _CapturingContent, *args: Any, **kwargs: Any) -> bytes:
         return self.took(await self.reading(getattr(self.content, name)(*args, **kwargs)))
@@ -90,7 +90,7 @@ class _CapturingContent:
     )
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("iter_"):  # these methods return iterators, which call the methods above
+        if name.startswith("iter_"):  # the iterators that these methods return read through this wrapper
             return functools.partial(getattr(self.content.__class__, name), self)
         return getattr(self.content, name)
 
@@ -114,7 +114,7 @@ class _CapturingContent:
         return data, ends
 
     async def reading(self, coming: Awaitable[Any]) -> Any:
-        """Await and return the result of a read. If the read fails, report the error and the bytes in the error."""
+        """Await a read and return its result. If it fails, report the error and the partial data in the error."""
         try:
             return await coming
         except Exception as error:  # CancelledError is not caught: after a cancelled read, the client may read again

@@ -1,9 +1,9 @@
 """The guard blocks all connections to Bedrock that no transport intercepts.
 
 It is active while a fake is open; with `session_guard`, it is active during the whole session. Calls that a transport
-answers do not reach this module. All other code that looks up, connects to or writes to a Bedrock host gets a
-BlockedConnection, which recommends a transport. The fake keeps this error, so that the test fails even if other code
-catches the error. Hosts are checked when a connection begins, and again when a request is written, because the
+answers do not reach this module. Code that looks up, connects to or writes to a Bedrock host in any other way gets a
+BlockedConnection, which recommends a transport. The fake keeps this error, so that the test fails even if the tested
+code catches the error. Hosts are checked when a connection begins, and again when a request is written, because the
 connection may be older than the fake. The module `patch_points` lists the patched functions; the module `reads` finds
 the host in their arguments.
 """
@@ -57,7 +57,7 @@ def _message(fake: exchange.OpenFake, host: object) -> str:
     callers = [str(frame.f_globals.get("__name__")).partition(".")[0] for frame, _ in walk_stack(currentframe())]
     library = next((each for each in callers if each in _LIBRARIES), "socket")
     if isinstance(fake, exchange.RefusingFake) and fake.behind is None:
-        # No fake can answer calls in this process. Therefore the message names botocore, not botocore's HTTP library.
+        # `fake` stands for no fake in this process. The message names botocore rather than botocore's HTTP library.
         return fake.message_for(next((each for each in callers if each in ("aiobotocore", "botocore")), library), name)
     if registry.current() is None and registry.CURRENT_CALL.get() is None:
         return exchange.OUTLIVED.format(name=threading.current_thread().name)
@@ -106,4 +106,4 @@ def _audit(event: str, args: tuple[Any, ...]) -> None:
         check(host_of(args[_EVENTS[event]]))
 
 
-sys.addaudithook(_audit)  # the hook is permanent, so this module is imported only with the first patch
+sys.addaudithook(_audit)  # a hook cannot be removed; therefore this module is imported only with the first patch

@@ -28,7 +28,7 @@ DOMAINS: Final = (
 """AWS's domains: for each partition in botocore's `partitions.json`, the normal domain and the dual-stack domain."""
 
 _HOSTS: Final = re.compile(
-    r"(?:^|\.)bedrock(?:-[a-z0-9-]+)?"  # bedrock, bedrock-runtime, bedrock-runtime-fips, or a subdomain
+    r"(?:^|\.)bedrock(?:-[a-z0-9-]+)?"  # bedrock, bedrock-runtime or bedrock-runtime-fips, after any subdomains
     r"\.[a-z0-9-]+"  # the region
     rf"(?:\.vpce)?\.(?:{'|'.join(map(re.escape, DOMAINS))})$",
     re.IGNORECASE,
@@ -79,14 +79,15 @@ def written_in(data: Any) -> tuple[str | None, str | None] | None:
     r"""Return the host in the target (None for a path) and the host in the Host header of an HTTP/1 request.
 
     `data` is the start of the request. If it is a list of buffers, only the first buffer is searched. Return None if
-    `data` is not the start of a request, or does not contain "bedrock". This function runs at every write.
+    `data` is not the start of a request. This function runs at every write; to save time, it also returns None if
+    "bedrock" does not occur in `data`.
 
     >>> written_in(b"POST /model/m/converse HTTP/1.1\r\nHost: bedrock.example:443\r\n\r\n{}")
     (None, 'bedrock.example')
     """
     try:
         head = _HEAD.match(data)
-    except TypeError:  # `data` is a list of buffers, or has a wrong type: then the write itself raises an error
+    except TypeError:  # `data` is a list of buffers, or has a wrong type, for which the write raises an error
         return written_in(data[0]) if isinstance(data, list | tuple) and data else None
     if head is None or b"bedrock" not in bytes(data[:_SEARCHED]).lower():
         return None

@@ -1,7 +1,7 @@
-"""The httpx transport: transports for single clients, and a respx router for clients that the tested code creates.
+"""The fake for httpx: it answers a client through a transport of its own, and all other clients through a respx router.
 
-The package httpx2 has the same classes as httpx, but respx does not patch it. Transports for single httpx2 clients come
-from this module too. All other httpx2 clients are intercepted by the patches of httpx2 in `patch_points`.
+The package httpx2 has the same classes as httpx, but respx does not patch it. This module also makes transports for
+single httpx2 clients. All other httpx2 clients are intercepted by the patches of httpx2 in `patch_points`.
 """
 
 from __future__ import annotations
@@ -74,11 +74,11 @@ class HttpxFake(Fake):
         return cast("httpx.AsyncBaseTransport", self.async_transport_for(httpx))
 
     def transport_for(self, library: ModuleType) -> Any:
-        """Return a transport for a client of httpx2: `httpx2.Client(transport=fake.transport_for(httpx2))`."""
+        """Return a transport for a client of `library`: `httpx2.Client(transport=fake.transport_for(httpx2))`."""
         return recording_transport(library, self)
 
     def async_transport_for(self, library: ModuleType) -> Any:
-        """Return a transport for an asynchronous client of httpx2."""
+        """Return a transport for an asynchronous client of `library`, which is httpx or httpx2."""
         return recording_transport(library, self)
 
     @contextmanager
@@ -93,7 +93,7 @@ class HttpxFake(Fake):
                 finally:
                     registry.locked(lambda: _leave(routes))
         finally:
-            # An interrupt may have stopped the first call of `_leave`. A second call of it does no harm.
+            # A KeyboardInterrupt may have stopped the first call of `_leave`. A second call does no harm.
             registry.locked(lambda: _leave(routes))
 
 
@@ -121,7 +121,7 @@ def _enter(fake: HttpxFake, routes: list[_Route]) -> None:
 
 
 def _leave(routes: list[_Route]) -> None:
-    """Undo `_enter`, even if an interrupt stopped `_enter` before its end."""
+    """Undo `_enter`, even if a KeyboardInterrupt stopped `_enter` before its end."""
     for route in routes:
         route.mocker.unregister(route)
         route.mocker.stop()
@@ -134,7 +134,7 @@ def _unhooked(found: str) -> TransportError:
 class _Route:
     """Our router in a respx mocker: it answers requests to Bedrock hosts, and leaves all others to the other routers.
 
-    A real respx router with a pass-through route at its end would hide the mocks of the other routers.
+    It is no real respx router: that would need a pass-through route at its end, which would hide the other routers.
     """
 
     transport = "httpx"

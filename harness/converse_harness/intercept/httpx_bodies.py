@@ -20,14 +20,14 @@ _FAILURES: Final = {
     "read timeout": ("ReadTimeout", "timed out"),
     "connection closed": ("RemoteProtocolError", "Server disconnected without sending a response."),
 }
-"""Maps a scripted connection failure to the httpx exception (name, message) that replaces the response."""
+"""Maps each scripted connection failure to the name and the message of httpx's exception for it."""
 
 BREAKS: Final = {
     "connection reset": ("ReadError", "[Errno 104] Connection reset by peer"),
     "connection closed": ("RemoteProtocolError", "peer closed connection without sending complete message body"),
     "stalled": ("ReadTimeout", "timed out"),
 }
-"""Maps a scripted break of the body to the httpx exception (name, message) that the reader of the body gets."""
+"""Maps each scripted break of a response body to the name and the message of httpx's exception for it."""
 
 
 def wait_for(httpx: Any, exchange: TransportExchange, request: Any) -> float:
@@ -53,7 +53,10 @@ def _error(httpx: Any, named: tuple[str, str], request: Any) -> Exception:
 
 
 def read(request: Any) -> Request:
-    """Convert an httpx request, whose body must have been read, to a Request without the path prefix of a gateway."""
+    """Convert an httpx request, whose body must have been read, to a Request.
+
+    A path prefix before the path of the Bedrock operation, for example that of a gateway, is removed.
+    """
     target = request.url.raw_path.decode("ascii")
     whole = Request(request.method, target, tuple(_pairs(request.headers)), request.content)
     starts = (at for at, character in enumerate(target.partition("?")[0]) if character == "/")
@@ -62,7 +65,10 @@ def read(request: Any) -> Request:
 
 
 def response_of(httpx: Any, exchange: TransportExchange, request: Any, started: float) -> Any:
-    """Build the httpx response to a request. Raises httpx's exception for a scripted connection failure."""
+    """Build the httpx response to a request. Raises httpx's exception for a scripted connection failure.
+
+    `started` is the time of the monotonic clock, in seconds, when the call began.
+    """
     response, broken = exchange.response, exchange.response.broken
     if response.failure is not None:
         exchange.ended("cut")
@@ -107,7 +113,7 @@ class _HttpxBody:
 
 @cache
 def of_library(kind: type, httpx: Any, *bases: str) -> Any:
-    """Return a subclass of `kind` and of base classes of the library, which checks types with isinstance()."""
+    """Return a subclass of `kind` and of the `bases` in `httpx`, because httpx checks types with isinstance()."""
     return type(kind.__name__, (kind, *(getattr(httpx, base) for base in bases)), {})
 
 

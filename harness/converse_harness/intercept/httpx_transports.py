@@ -1,8 +1,8 @@
 """Choose the fake for each httpx request, and make the transports that send requests to fakes.
 
-While a recording fake is open, a request of this process is forwarded and captured if it goes to a Bedrock host, to an
-endpoint URL from the environment, or to the fake's `upstream`. For other hosts, and for clients with a transport that
-is not httpx's own, a request is captured only if the client uses `recorder.httpx_transport`.
+While a recording fake is open, a request is forwarded and captured if it goes to a Bedrock host, to an endpoint URL
+from the environment, or to the fake's `upstream`. A request to another host is captured only if its client uses
+`recorder.httpx_transport`. The same is true for a client whose transport is not one of httpx's own.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class _HttpxRegistration(NamedTuple):
 
 
 _open: list[_HttpxRegistration] = []
-"""The open fakes, newest first. Loops iterate over a copy, because other threads may change the list meanwhile."""
+"""The open fakes for httpx, newest first. Loops iterate over a copy, because other threads may change the list."""
 
 
 @contextmanager
@@ -72,7 +72,7 @@ def capturing(fake: Fake, upstream: str = "", *, respx: bool = False) -> Generat
 
 
 def recording_is_on() -> bool:
-    """Whether the newest fake forwards calls to the real service. If so, older fakes do not answer."""
+    """Whether the newest fake for httpx forwards calls to the real service. If so, older fakes do not answer."""
     return any(opened.fake.records for opened in _open[:1])
 
 
@@ -87,7 +87,10 @@ def _address_of(url: str) -> str:
 
 
 def _is_for_bedrock(url: Any, opened: _HttpxRegistration) -> bool:
-    """Whether the host of the URL is a Bedrock host, or the URL begins with an upstream address of the fake."""
+    """Whether the URL has a Bedrock host, or begins with the fake's `upstream`.
+
+    For a recording fake, this is also true of a URL that begins with an endpoint URL from the environment.
+    """
     path: str = url.raw_path.decode("ascii").partition("?")[0]
     address = f"{url.scheme}://{url.host}:{url.port or _PORTS.get(url.scheme)}{path}/"
     from_environment = (_address_of(os.environ.get(name, "")) for name in ENDPOINTS if opened.fake.records)
@@ -109,7 +112,7 @@ def _exchange_of(fake: Fake, request: Any) -> AnyExchange:
 
 
 def _fake_for(request: Any, transport: Any) -> Fake | None:
-    """Return the newest fake, which must get this request of a patched transport.
+    """Return the fake that must get a request of the patched httpx transport `transport`: the newest fake.
 
     Return None if the request is not for Bedrock, or if respx or another transport of the harness handles the request.
     """
@@ -131,7 +134,7 @@ def recording_transport(library: ModuleType, fake: Fake, inner: Any = None, meth
     """Make a transport of the library for one client. The transport sends every request to the fake.
 
     A forwarded request goes to the transport `inner`, or to the network if `inner` is None. Raises ReplyError if
-    `inner` lacks the method, which is "handle_async_request" for a transport of an asynchronous client.
+    `inner` lacks the method named `method`, which is "handle_async_request" for an asynchronous client.
     """
     if inner is not None and not callable(getattr(inner, method, None)):
         raise ReplyError(
@@ -153,8 +156,8 @@ def library_of(inner: object) -> ModuleType:
 class _HttpxTransport:
     """A transport that sends every request to one fake, whatever the host of the request is.
 
-    The fake may forward the request over the transport `inner`. If `inner` is None, the first forwarded request creates
-    it. The class works in blocking and asynchronous clients.
+    The fake may forward the request over the transport `inner`. If `inner` is None, a transport of httpx is created for
+    the first forwarded request. The class works in blocking and asynchronous clients.
     """
 
     def __init__(self, httpx: Any, fake: Fake, inner: Any) -> None:

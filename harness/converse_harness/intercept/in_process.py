@@ -35,7 +35,7 @@ class BotoFake(Fake):
 
     def fresh(self, test: str = "") -> BotoFake:
         """Create a fake with the same script and settings. `test` is the name of a test method in a decorated class."""
-        del test  # only the Recorder uses the argument `test`
+        del test  # only the method of the subclass Recorder uses `test`
         return BotoFake(*self._made[0], **self._made[1])
 
     def __call__(self, decorated: _F) -> _F:
@@ -68,7 +68,7 @@ def fake_converse(*replies: Responder | Replies, **settings: Unpack[Settings]) -
 
 
 def check_parentheses(argument: object, made_by: str) -> None:
-    """Raise TypeError if the argument is a class or a test function, because the decorator then lacks parentheses."""
+    """Raise TypeError if `argument` is a class or test function: then the decorator `made_by` lacks its parentheses."""
     name = getattr(argument, "__name__", "")
     if isinstance(argument, type) or (callable(argument) and name.startswith("test")):
         raise TypeError(_NO_PARENTHESES.format(made_by=made_by, name=name))

@@ -25,7 +25,7 @@ credentials are looked up."""
 
 @functools.lru_cache(maxsize=512)
 def is_bedrock(name: str) -> bool:
-    """Whether a service name, service id or endpoint prefix belongs to a service that fakes answer: one of Bedrock."""
+    """Whether a service name, service id or endpoint prefix is that of a Bedrock service: it begins with "bedrock"."""
     return name[:7].lower() == "bedrock"
 
 
@@ -39,7 +39,7 @@ class DummyCredentials:
 
     def get_frozen_credentials(self) -> Any:
         """Return the dummy keys as botocore's ReadOnlyCredentials; signers call this method."""
-        from botocore.credentials import ReadOnlyCredentials  # at the top, this import would import `keys` again
+        from botocore.credentials import ReadOnlyCredentials  # an import at the top of the module would be circular
 
         return ReadOnlyCredentials(ACCESS_KEY, SECRET_KEY, None)
 
@@ -75,7 +75,7 @@ def sign_with_dummies(original: Any) -> Any:
         kwargs.pop("request_credentials", None)
         signer: Any = self.__class__.__new__(
             self.__class__
-        )  # copy.copy() takes ten times as long, and every call runs this
+        )  # copy.copy(self) would take ten times as long, and this code runs for every call
         signer.__dict__.update(self.__dict__, _credentials=dummies, _auth_token=token)
         return original(signer, *args, **kwargs)
 
@@ -138,7 +138,7 @@ class _AioDeferredCredentials(DeferredCredentials):
         return None if credentials is None else await credentials.get_frozen_credentials()
 
     async def get_account_id(self) -> Any:
-        """Return the account id; aiobotocore's endpoint rules use it."""
+        """Return the account id, which aiobotocore's endpoint rules use; None without credentials."""
         frozen = await self.get_frozen_credentials()
         return None if frozen is None else frozen.account_id
 
@@ -153,7 +153,7 @@ class _AioDeferredCredentials(DeferredCredentials):
 def defer_credentials(original: Any, self: Any) -> Any:
     """Replace `get_credentials` of botocore's or aiobotocore's session.
 
-    While CREATING is true, the replacement returns deferred credentials, unless the session already has credentials.
+    While CREATING is true, the replacement returns DeferredCredentials, unless the session already has credentials.
     """
     if not CREATING.get() or self._credentials is not None:
         return original(self)
@@ -185,7 +185,7 @@ def create_without_keys(original: Any, self: Any, *args: Any, **kwargs: Any) -> 
     if registry.closing() is None or not is_bedrock(str(args[0] if args else kwargs.get("service_name"))):
         return original(self, *args, **kwargs)
     bound = signature(original).bind(self, *args, **kwargs)
-    # (The guard of a session answers no request. Therefore it adds no region.)
+    # If only the guard of a session is active, no region is added, because no fake answers the client's requests.
     if registry.blocking_fake() is not None and not _has_region(self, bound.arguments):
         bound.arguments["region_name"] = REGION
     if _is_async(original):

@@ -22,7 +22,7 @@ watchers: Final[list[Watcher]] = []
 """The functions that `watching` has added."""
 
 replacements: Final[list[Replacing | None]] = [None]
-"""The arguments of the `replacing` blocks that are entered now; only the last one is used."""
+"""None and the arguments of the active `replacing` blocks. Only the last item counts; None replaces nothing."""
 
 
 def watching(watcher: Watcher) -> AbstractContextManager[None]:

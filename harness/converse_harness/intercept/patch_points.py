@@ -46,7 +46,7 @@ def _guard(module: str, attribute: str, parameters: tuple[str, ...], reader: str
 
 
 POINTS = (
-    # Calls
+    # Calls of boto clients
     _boto("botocore.endpoint", "Endpoint._send_request", _CALL, "boto.hold_call"),
     _boto("botocore.endpoint", "Endpoint._do_get_response", _ATTEMPT, None, mentions=("_send",)),
     _boto("botocore.endpoint", "Endpoint._send", _SEND, "boto.answer"),
@@ -133,6 +133,6 @@ POINTS = (
     Point("os", "execv", ANY, "children.execv"),
     Point("os", "execve", ANY, "children.execve"),
 )
-"""The attributes that are replaced or only checked. Each point contains the parameters that the function must have."""
+"""The attributes that are replaced or only checked. Each Point names the parameters that the function must have."""
 
 PATCHES = Patches(POINTS)

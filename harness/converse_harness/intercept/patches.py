@@ -39,8 +39,8 @@ class Point:
     returns our replacement; None if the point is only checked. `mentions` are names that the function's code must use.
     `eager`: the module is imported when a fake for boto clients opens. `since` names another attribute of the module;
     if an older release lacks it, the point is skipped. `optional`: the point is skipped if the class itself does not
-    define the attribute (while a cassette is in use, vcrpy replaces a class by such a class). `reads` describes the
-    hosts that the guard reads from the call.
+    define the attribute. While a cassette is in use, vcrpy replaces a class by such a subclass. `reads` describes the
+    hosts that the guard finds in a call's arguments.
     """
 
     module: str
@@ -114,10 +114,12 @@ class Patches:
         self._made: dict[Point, tuple[Any, Any]] = {}
         """Maps each point to the attribute that was checked last, and to its replacement."""
         self._ours: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
-        """Maps every replacement that was ever installed to its original. Another tool may reinstall an old one later.
+        """Maps every replacement that was ever installed to its original.
+
+        Another tool may later reinstall a replacement that had been removed.
         """
         self._seen: frozenset[str] = frozenset()
-        """The modules with points that had been imported when the points were patched last."""
+        """The modules of the points that were already imported when `put_in` ran last; empty after `take_out`."""
         self._importing = ImportHook(self._modules, self.imported)
 
     def ready(self, *, eager: bool = True) -> None:
@@ -249,7 +251,7 @@ class Patches:
             setattr(record.holder, name, record.original)
         if found is record.replacement or found is record.original:
             self._records.pop(point, None)
-        # Otherwise other code has wrapped our replacement. It remains in place, but it only calls the original.
+        # Otherwise other code has wrapped our replacement. Both remain; the replacement now only calls the original.
 
 
 def _holder(point: Point) -> Any:
@@ -321,10 +323,9 @@ def _reaches(function: Any, target: Any) -> bool:
 
 
 def _as_function(found: Any) -> Any:
-    """Return a method as a plain function.
+    """Return `found`; but if it is a function proxy of the library wrapt, return a plain function that calls the proxy.
 
-    If the method is a proxy of the library wrapt, the function binds it before the call: the proxy's wrapper gets the
-    instance only from a bound method.
+    The plain function first binds the proxy to the instance, because wrapt's wrappers get the instance only then.
     """
     kind = cast("type[object]", type(found))
     if kind is FunctionType or not isinstance(found, FunctionType):

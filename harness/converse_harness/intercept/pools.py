@@ -26,15 +26,19 @@ _EVENTS: Final = {"socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.co
 """Maps each audit event about a host to the index of the argument that contains the host or address."""
 
 _told: str | None = None
-"""The path of the signal file for the workers of this process; None before the first worker starts."""
+"""The path of this process's signal file, which exists while Bedrock is blocked; None before a worker starts."""
 _closed = False
 _parents: list[str] = []
-"""The paths of the signal files of the parent of this process and, after forks, of older ancestors."""
+"""The paths of the signal files of the parent process and, after forks, of older ancestors. While one of these files
+exists, Bedrock is blocked in this process too."""
 
 
 @cache
 def arm() -> None:
-    """From now on, make all workers that multiprocessing or a fork starts check the signal file of this process."""
+    """Let every worker that multiprocessing or a fork starts from now on check whether Bedrock is blocked here.
+
+    For this purpose, the worker checks whether the signal file of this process exists.
+    """
     _forget_loaders()
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(before=_share, after_in_child=_forked)
@@ -59,7 +63,7 @@ def _forget_loaders() -> None:
 
 
 def tell(closed: bool) -> None:
-    """Signal to all workers whether calls to Bedrock are blocked."""
+    """Signal to all workers whether calls to Bedrock are blocked: `closed` is true if they are."""
     global _closed
     if closed != _closed:
         _closed = closed
@@ -69,10 +73,10 @@ def tell(closed: bool) -> None:
 
 def _write(path: str) -> None:
     if _closed:
-        with suppress(FileExistsError):  # raise any other error, after which workers would not be blocked
+        with suppress(FileExistsError):  # other errors are raised: without the file, workers would not be blocked
             open(path, "xb").close()
     else:
-        with suppress(OSError):  # no file exists, or it stays and the workers remain blocked
+        with suppress(OSError):  # if the file cannot be deleted, the workers remain blocked
             os.unlink(path)
 
 
@@ -102,16 +106,16 @@ def _forked() -> None:
 
 
 def _ask(path: str) -> None:
-    """From now on, make this process (a worker) check the signal file of its parent at `path`."""
+    """Make this process (a worker) check from now on whether its parent's signal file `path` exists."""
     if not _parents:
         sys.addaudithook(_watch)
     _parents.append(path)
 
 
 class InChild:
-    """An object that calls a function when another process unpickles the object.
+    """Calls `act(*args)` when a process other than its creator unpickles it.
 
-    `starting` sets the object as an attribute of a multiprocessing process, so that the child unpickles it.
+    `starting` makes an InChild an attribute of a multiprocessing process object, which a child process unpickles.
     """
 
     def __init__(self, act: Callable[..., object], *args: object) -> None:
@@ -127,9 +131,9 @@ def _unpickled(parent: int, act: Callable[..., object], *args: object) -> None:
 
 
 def starting(original: Any, name: str, make: Callable[[], InChild | None]) -> Any:
-    """Wrap multiprocessing's `BaseProcess.start`: while it runs, the result of `make()` is an attribute of the process.
+    """Wrap multiprocessing's `BaseProcess.start`: while it runs, the process object has a further attribute.
 
-    `name` is the name of this attribute.
+    `name` is the attribute's name; `make()` returns its value. A child that is not forked unpickles the value.
     """
 
     @wraps(original)
@@ -167,9 +171,9 @@ def _watch(event: str, args: tuple[Any, ...]) -> None:
 
 @cache
 def _stand_below() -> None:
-    """Install a permanent guard in this worker. It refuses calls to Bedrock while the signal file of any parent exists.
+    """Install a permanent guard in this worker. It refuses calls to Bedrock while any file in `_parents` exists.
 
-    The function runs when the worker first looks up a Bedrock host.
+    The function runs when the worker first looks up a Bedrock host or connects to one.
     """
     from converse_harness.intercept import registry
     from converse_harness.intercept.exchange import GIVE_ENVIRON, RefusingFake

@@ -1,6 +1,6 @@
 """The class ResponseReader gives the chunks of a response to a client in this process, with all pauses and failures.
 
-All in-process transports use this class. It also reports the received chunks and the outcome of the call.
+All in-process transports use this class. It also reports which chunks the client received, and the call's outcome.
 """
 
 from __future__ import annotations
@@ -68,12 +68,12 @@ class ResponseReader:
         chunks = response.chunks
         whole = failure is None and response.broken is None
         self._stream = chunks if isinstance(chunks, StreamChunks) and whole and not chunks.is_paced else None
-        """The chunks, if they can be read as lists of frames, without pauses and failures; otherwise None."""
+        """The chunks if there are no pauses and failures, so that whole lists of frames can be read; otherwise None."""
         self._handed: list[bytes] = []
         self.taken = exchange.taken
         self.taken.begin(chunks, started)
         self._chunks: Iterator[Chunk] | None = None
-        """The remaining chunks, after the first chunk was read separately."""
+        """The iterator over the chunks that are not fetched yet; None before the first chunk is fetched."""
         self._due: Chunk | None = None
         self._begun = False
 
@@ -99,7 +99,7 @@ class ResponseReader:
         if stream is None or self._begun:
             return self._one_by_one()
         self._begun = True
-        # To save time, no Python function is called for each frame.
+        # To save time, this iteration calls no Python function for a single frame.
         moments = map(self.taken.times.append, iter(time.monotonic, None))
         frames = zip(chain.from_iterable(self._runs(stream)), moments, strict=False)
         return chain(map(_FRAME, frames), self._last(stream))

@@ -1,6 +1,6 @@
-"""Find the requested host in the arguments of other libraries' functions. Each kind of function has its own reader.
+"""Find the requested hosts in the arguments of other libraries' functions. `patch_points` lists these functions.
 
-`patch_points` lists the functions. A reader returns the hosts in the arguments. The decorator `_before` makes a
+A reader is a function that returns the hosts in the arguments of one kind of call. The decorator `_before` makes a
 replacement from a reader: the replacement checks these hosts and then calls the original function.
 """
 
@@ -16,9 +16,9 @@ from converse_harness.intercept import guard, hosts
 
 
 def _before(read: Callable[..., Iterable[object]]) -> Callable[[Any], Any]:
-    """Make a replacement from a reader: it checks the hosts of a call before the original function runs.
+    """Return a function that makes a replacement: it checks the hosts in `read(arguments)`, then calls the original.
 
-    The reader must accept further arguments, because other versions of the function may have more.
+    `read` must accept further arguments, because other releases of a library may pass more.
     """
 
     def replace(original: Any) -> Any:
@@ -39,7 +39,7 @@ def _before(read: Callable[..., Iterable[object]]) -> Callable[[Any], Any]:
 
 
 def by_name(original: Any) -> Any:
-    """Check the hosts in the arguments `host`, `hostname` and `server_hostname`, whatever their positions are."""
+    """Replace a function with parameters `host`, `hostname` or `server_hostname`: first check the hosts in these."""
     parameters = signature(original)
 
     def read(*args: Any, **kwargs: Any) -> Iterator[object]:
@@ -103,8 +103,7 @@ def _of_request(host: Any, target: str, *headers: bytes | str) -> Iterable[objec
 _URL: Final = 10002
 _HEADERS: Final = 10023
 _REACHED: Final = (10243, 10203)
-"""The numbers of libcurl's options: for the URL, for the headers, and for hosts that replace others (CONNECT_TO,
-RESOLVE)."""
+"""The numbers of libcurl's options CONNECT_TO and RESOLVE, which connect to another host than that of the URL."""
 
 
 @_before
@@ -141,8 +140,9 @@ def stream_write(stream: Any, data: Any, *args: Any, **more: Any) -> Iterable[ob
 
 
 def _of_head(target: str | None, header: str | None, peer: object) -> Iterable[object]:
-    """Return the hosts of a written request. If the target is a path and the peer is local, there are none: the Host
-    header is ignored.
+    """Return the hosts of a written request: `target` is the host in its target, `header` that in its Host header.
+
+    The Host header is ignored if the target is only a path and the `peer` of the connection is this machine.
     """
     return (target,) if target is None and hosts.is_own_machine(peer) else (target, header)
 

@@ -19,7 +19,7 @@ from converse_harness.recordings.modes import MissingRecording, OpenedRecording,
 from converse_harness.recordings.redaction import Redaction
 
 _Session = Callable[[Path], OpenedRecording]
-"""A function that opens the session in a file."""
+"""A function that opens a recording session; its argument is the path of the recording."""
 
 
 class Recorder(BotoFake):
@@ -89,7 +89,8 @@ class Recorder(BotoFake):
     def _finish(self, error: BaseException | None) -> None:
         """Close the recorder and write the file.
 
-        `error` is the exception that the `with` block raised, if any. Problems with the file are added to it as notes.
+        `error` is the exception that the `with` block raised, if any. Messages about the file are added to `error` as
+        notes. If it is None, ReplyError is raised for a problem, and MaskedSecretWarning is issued for masked secrets.
         """
         __tracebackhide__ = True
         super().close()

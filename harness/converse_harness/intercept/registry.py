@@ -75,7 +75,7 @@ class ActiveCall:
 
 
 CURRENT_CALL: ContextVar[ActiveCall | None] = ContextVar("converse_harness_held", default=None)
-"""The call that runs in this context."""
+"""The boto call that runs in this context under a fake; None if there is no such call."""
 
 _FORWARDING: ContextVar[bool] = ContextVar("converse_harness_passing_on", default=False)
 """Whether calls to Bedrock are allowed in this context, for example because a server forwards a recorded call. In other
@@ -101,7 +101,7 @@ def current() -> OpenFake | None:
 def open_fake(fake: OpenFake, *, boto: bool = True, url: str = "") -> None:
     """Put a fake on top of the stack. Raises TransportError if a library that must be patched is incompatible.
 
-    With `boto=False`, the fake does not answer boto clients, and botocore is patched only when other code imports it.
+    With `boto=False`, the fake does not answer boto clients; botocore is patched only if other code imports it.
     `url` is the URL at which a server serves the fake. After an exception, the caller must call `close_fake`.
     """
     global _entries
@@ -219,7 +219,7 @@ def fake_for_call(endpoint: str) -> OpenFake | None:
     entry = _entry_for(endpoint) if held is None else held.entry
     if entry is not None:
         if held is not None and entry.closed and not entry.responder.records:
-            # (A forwarded call may finish after its fake closed. Data that arrives after the saving is not recorded.)
+            # Only a forwarded call may finish after its fake has closed. The rest of its answer is not recorded.
             raise refuse(entry.responder, CLOSED_MEANWHILE)
         return None if not entry.boto and is_loopback(endpoint) else entry.responder
     _refuse_outlived(endpoint)
@@ -227,7 +227,7 @@ def fake_for_call(endpoint: str) -> OpenFake | None:
 
 
 def blocking_fake() -> OpenFake | None:
-    """Return the fake that blocks connections to Bedrock now; None if no fake blocks them.
+    """Return the fake that blocks this context's connections to Bedrock now; None if no fake blocks them.
 
     A recording fake blocks nothing, because it forwards calls with real keys to the real service.
     """
@@ -284,7 +284,7 @@ def inherit(thread: threading.Thread) -> None:
 
 
 def keep_patches(owner: object) -> None:
-    """Keep botocore patched between fakes until `owner` calls `drop_patches`. This saves the time of patching again.
+    """Keep botocore patched, even while no fake is open, until `drop_patches(owner)`. This saves patching it again.
 
     While no fake is open, every replacement does exactly what the original does.
     """
@@ -292,7 +292,7 @@ def keep_patches(owner: object) -> None:
 
 
 def drop_patches(owner: object) -> None:
-    """Undo `keep_patches` of this owner. Do nothing if the owner has not called it."""
+    """Undo `keep_patches(owner)`. Do nothing if it was not called."""
     _keepers[:] = [each for each in _keepers if each is not owner]
     unpatch_if_idle()
 
@@ -307,7 +307,7 @@ def unpatch_if_idle() -> None:
 def _runs(thread: threading.Thread | None) -> bool:
     try:
         return thread is not None and thread.is_alive()
-    except RuntimeError:  # since Python 3.13, for a thread that `threading` did not start
+    except RuntimeError:  # Python 3.13 raises it for a thread that `threading` did not start
         return False
 
 

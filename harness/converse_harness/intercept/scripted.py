@@ -32,13 +32,13 @@ class Scripted:
 
     @property
     def calls(self) -> Calls:
-        """The calls that these replies answered, of any operation."""
+        """The calls that these replies answered, whatever the operation of a call is."""
         numbers = {number for slot in self._slots for number in slot.used_by}
         return Calls([call for call in list(self._endpoint.calls) if call.number in numbers], only=None)
 
     @property
     def unused(self) -> int:
-        """The number of calls that these replies must still answer."""
+        """The number of further calls that these replies must answer, so that none of them remains unused."""
         return sum((slot.uses or 0) - len(slot.used_by) for slot in self._slots if slot.unused)
 
     def __enter__(self) -> Self:
@@ -78,7 +78,7 @@ class When(Generic[_Given]):
     def script(self, *replies: _Given) -> Scripted:
         """Answer the calls that meet the condition with these replies, in order.
 
-        When all of them are used, the next condition that a call meets answers; if there is none, the script answers.
+        When all of them are used, a call is answered by the next When whose condition it meets, or else by the script.
         """
         self._queue.was_filled = True  # set this even if a reply is wrong: the wrong reply causes its own error
         check_some(replies, "when().script()")
@@ -88,7 +88,7 @@ class When(Generic[_Given]):
             return Scripted(self._endpoint, self._lock, added)
 
     def always(self, reply: _Given) -> None:
-        """Answer all calls that meet the condition with one reply."""
+        """Answer all calls that meet the condition with the same reply."""
         self._queue.was_filled = True
         self._endpoint.check(reply)
         with self._lock:

@@ -1,7 +1,7 @@
 """The class Scripting: the methods with which a test scripts the answers of its fake."""
 
 # pyright: reportUnnecessaryTypeIgnoreComment=false
-# Only mypy needs the comment at `when`: for mypy the overloads overlap, because a Literal is also a str.
+# Only mypy needs the `type: ignore` at `when`: for mypy the overloads overlap, because a Literal is also a str.
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NOT_OPEN: Final = (
 
 
 class Scripting:
-    """The methods of a Fake for its script: replies, conditions, handlers, expected refusals, and the fake's clock."""
+    """The methods of a Fake for replies, conditions, answers to other operations, expected refusals, and its clock."""
 
     transport: ClassVar[Transport | None] = None
     """The transport by which clients reach this fake; None in the base class, which opens no transport."""
@@ -41,7 +41,7 @@ class Scripting:
     lock: AbstractContextManager[object]
 
     def script(self, *replies: Responder | Replies) -> Scripted:
-        """Append replies and recordings. Replies are used in order; a recording answers the requests in it.
+        """Append replies and recordings. Replies are used in order; a recording answers requests that match it.
 
         A Case of `cases` stands for its replies, in order.
 
@@ -113,7 +113,7 @@ class Scripting:
             return When(self.endpoint, self.lock, self.endpoint.script.when(condition))
 
     def always(self, reply: Responder) -> None:
-        """Answer all calls that no other reply answers, any number of times. The last `always` replaces others."""
+        """Answer all calls that no other reply answers, any number of times. A later `always` replaces this one."""
         self.endpoint.check(reply)
         self._warn_if_not_open()
         with self.lock:
@@ -123,7 +123,7 @@ class Scripting:
             queue.remove(before)
 
     def improvise(self, *, seed: int = 0, tools: Sequence[str] | Literal["all"] = "all", at_once: int = 1) -> None:
-        """Answer every call that nothing else answers with `reply.improvised`: each offered tool once, then a text.
+        """Answer all other calls as `reply.improvised` does: the model uses each offered tool once, then sends a text.
 
         The arguments are those of `reply.improvised`. Raises ReplyError for a wrong argument.
         """
@@ -134,11 +134,11 @@ class Scripting:
 
         An answer is a dict with the members of the operation's output, a result of `reply.output`, a Reply that is an
         error, or a function of the Call that returns one of these. Answers are used in order, like the replies of
-        `script`. A function that is the only answer answers all other calls of the operation, any number of times; the
-        last one replaces others. For answers with a condition, use `when(operation=...)`. Operations of Bedrock's
+        `script`. If the only answer is a function, it answers all other calls of the operation, any number of times; a
+        later one replaces it. For answers with a condition, use `when(operation=...)`. Operations of Bedrock's
         control plane, such as `GetInferenceProfile`, are possible too. Raises ReplyError for a value that cannot answer
-        the operation, for Converse and ConverseStream, for an operation that answers with a stream of events, and for a
-        name that is neither an operation of Bedrock Runtime nor of the control plane.
+        the operation, and for a name that is not an operation of Bedrock Runtime or of the control plane. Converse,
+        ConverseStream, and other operations that answer with a stream of events also raise ReplyError.
         """
         check_operation(name, f"on_operation({name!r}, ...): ")
         if not answers:
@@ -157,7 +157,7 @@ class Scripting:
 
         The client gets Bedrock's error, and this error does not make the test fail. Leaving the block raises NotRefused
         if no request broke the rule. `match` is a regular expression that is searched in Bedrock's message. Raises
-        ReplyError for an unknown rule, and for one that refuses nothing at the fake's level of rules.
+        ReplyError for an unknown rule, and for a rule that refuses nothing at the level that the fake's `rules` sets.
         """
         made = expected_refusal(self.endpoint, rule, match)
         self._warn_if_not_open()

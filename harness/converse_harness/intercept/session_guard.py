@@ -46,16 +46,16 @@ class SessionGuard(RefusingFake):
         self.problems.append(error)
 
     def open(self) -> None:
-        """Activate this guard; it replaces the guard of an outer session, if there is one."""
+        """Activate this guard. If this pytest session runs inside another one, it replaces that session's guard."""
         self._before = registry.stand_below(self)
 
     def close(self) -> None:
-        """Deactivate this guard and restore the outer session's guard."""
+        """Deactivate this guard, and restore the guard that `open` replaced, if there was one."""
         registry.stand_below(self._before)
 
     @contextmanager
     def during(self, test: str, *, off: bool) -> Generator[None, None, None]:
-        """Set the running test for a `with` block. `test` is its node id. If `off` is true, it may call Bedrock."""
+        """Set the running test for a `with` block; `test` is its node id. If `off`, the test may call Bedrock."""
         before = self._test, self._off
         self._test, self._off = test, off
         registry.tell_workers()

@@ -1,4 +1,4 @@
-"""While a fake is open: skip waits before retries, spare the retry quotas, and limit attempts to the fake's setting.
+"""Under a fake, skip waits before retries, do not use up retry quotas, and limit attempts to the fake's `attempts`.
 
 The functions with a parameter `original` make the replacements that the table in `patch_points` lists.
 """
@@ -31,7 +31,7 @@ def _skips_of_call(seconds: float) -> bool:
 
 
 class _Module:
-    """Replaces a module inside one library: `sleep` is ours, all other attributes are those of the real module."""
+    """Replaces the module `real` inside one library. All attributes except `sleep` are those of `real`."""
 
     def __init__(self, real: Any, sleep: Callable[..., Any]) -> None:
         self._real = real
@@ -126,7 +126,7 @@ def _counted(attempts: int) -> int:
 
 
 def with_attempts(original: Any) -> Any:
-    """Replace botocore's `Endpoint._needs_retry`: a client gives up after as many attempts as the fake's setting.
+    """Replace botocore's `Endpoint._needs_retry`: a client gives up after as many attempts as the fake allows.
 
     aiobotocore's method is a coroutine function; the replacement returns the coroutine.
     """
