@@ -93,8 +93,7 @@ class ConversationMachine(RuleBasedStateMachine):
             self._opened = stack.pop_all()
 
     def teardown(self) -> None:
-        """Close the fake, and raise its first problem that no step has raised. Hypothesis calls this method at the end.
-        """
+        """Close the fake, and raise its first problem that no step has raised. Hypothesis calls this at the end."""
         self._opened.close()
         self.fake.check_problems()
 
@@ -108,8 +107,7 @@ class ConversationMachine(RuleBasedStateMachine):
 
     @property
     def calls(self) -> Calls:
-        """The calls of Converse and ConverseStream, including retries; `calls.all` contains those of every operation.
-        """
+        """The calls of Converse and ConverseStream, with all retries; `calls.all` has those of every operation."""
         return self.fake.calls
 
     @property
