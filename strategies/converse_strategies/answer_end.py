@@ -26,8 +26,8 @@ _EXTRA: Final[Mapping[str, Callable[[], st.SearchStrategy[Any]]]] = {
 
 _EXTRA_BELOW: Final = 32
 _EMPTY_BELOW: Final = 48
-"""The first byte of a tail selects members of `_EXTRA` if it is below `_EXTRA_BELOW`. From there to `_EMPTY_BELOW` it
-selects an empty `additionalModelResponseFields`.
+"""The first byte of the argument `tail` of `read_options` selects members of `_EXTRA` if it is below `_EXTRA_BELOW`.
+From there to `_EMPTY_BELOW` it selects an empty `additionalModelResponseFields`.
 """
 
 TAIL_SIZE: Final = 1 + metadata.USAGE_SIZE + 2
@@ -69,8 +69,8 @@ def draw_stop_reason(
     """Draw a stop reason that is possible after the blocks in `content` and with the trace in `options`.
 
     If `stop_reasons` is given, the reason is drawn from it and never changed. If that reason contradicts the trace, the
-    trace is removed from `options`, unless the user gave `traces`. `function` is the name for errors. Raises
-    InvalidArgument for a reason that AWS's model does not have.
+    trace is removed from `options`, unless the user gave `traces`. Raises InvalidArgument for a reason that AWS's model
+    does not have; the message begins with `function`.
     """
     intervened = has_intervened(options.get("trace", {}).get("guardrail", {}))
     if stop_reasons is None:

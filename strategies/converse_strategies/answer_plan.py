@@ -1,5 +1,5 @@
-"""What the blocks of one answer have in common: the company that makes the model. Also which part of the answer is
-long, if any.
+"""The plan of an answer: which company makes the model (models of one company send the same kinds of blocks), and what
+is long.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ HEADS: Final = st.binary(min_size=HEAD_SIZE, max_size=HEAD_SIZE)
 """Strategy for the argument `head` of `plan_of`. Zeros, the simplest bytes, mean a short answer of Claude."""
 
 _LONG_FROM: Final = 224
-"""If the second byte of a head is at least this number, a part of the answer is long, which happens in about one of ten
-draws.
+"""If the second byte of the argument `head` of `plan_of` is at least this, a part of the answer is long (in one of ten
+draws).
 """
 
 _FORMS: Final = ("text", "toolUse", "blocks")

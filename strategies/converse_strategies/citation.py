@@ -68,7 +68,8 @@ def citations(
 def citation_locations(
     draw: st.DrawFn, *, document: Document | None = None, index: int | None = None, kinds: Collection[str] | None = None
 ) -> dict[str, Any]:
-    """AWS CitationLocations, inside a document if one is given; arguments and errors are those of `citations()`.
+    """AWS CitationLocations. If `document` is given, they are inside it. Arguments and errors are those of
+    `citations()`.
 
     >>> from hypothesis import find
     >>> find(citation_locations(kinds=["documentPage"]), lambda location: True)

@@ -109,8 +109,8 @@ def _strategies_of_strands(module: ModuleType) -> dict[str, Callable[[Any], Sear
 def _late(key: str, place: str, name: str) -> Callable[[Any], SearchStrategy[Any]]:
     """Return a function that makes a strategy. This strategy imports the module `place` only at its first draw.
 
-    If `name` is "TABLE", the values are those of the entry `key` in the table of `place`; otherwise those of its
-    function `name`.
+    Then it draws from another strategy: if `name` is "TABLE", from that of the entry `key` of the table in `place`,
+    otherwise from that of the function `name` in `place`.
     """
 
     def load(_: object) -> SearchStrategy[Any]:

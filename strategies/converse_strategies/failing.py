@@ -293,7 +293,9 @@ def _selected(
 
 
 _STRIKES_LATER: Final = ("stale_connection",)
-"""Faults that affect only the call after the one that they answer. They are drawn only if the user names them."""
+"""Faults that affect only the call after the one whose answer has the fault. They are drawn only if the user names
+them.
+"""
 
 
 def _lasting(draw: st.DrawFn, function: str, fault: Fault, seconds: st.SearchStrategy[float] | None) -> Fault:

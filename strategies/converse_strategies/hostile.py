@@ -42,7 +42,7 @@ class HostileStream:
         """Print this object as code that makes it. Without this method, hypothesis would also print every field of the
         fault.
         """
-        del cycle  # a HostileStream cannot contain itself
+        del cycle  # not needed, because a HostileStream cannot contain itself
         with printer.group(14, "HostileStream(", ")"):
             printer.text("events=")
             printer.pretty(self.events)

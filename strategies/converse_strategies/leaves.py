@@ -100,7 +100,7 @@ _SCALARS: Final = st.none() | st.booleans() | _INTEGERS | st.floats(allow_nan=Fa
 
 CACHE_POINTS: Final = st.fixed_dictionaries({"type": st.just("default")})
 BLOBS: Final = st.binary(min_size=1, max_size=48)
-"""Bytes that stand for encrypted content or for a signature."""
+"""Strategy for bytes that take the place of encrypted content or of a signature."""
 
 MODEL_IDS: Final = (
     "amazon.nova-lite-v1:0",

@@ -117,7 +117,9 @@ class ConversationMachine(RuleBasedStateMachine):
 
     @property
     def errors(self) -> list[Exception]:
-        """The agent's exceptions in turns with trouble."""
+        """The agent's exceptions, one for each turn in which it raised one. Only turns with a planned failure allow
+        exceptions.
+        """
         return [turn.error for turn in self.turns if turn.error is not None]
 
     # From here on: the steps of a conversation. Each plays one user input.

@@ -63,7 +63,7 @@ ASCII, indented.
 
 @dataclass(frozen=True)
 class ChunkedMessage:
-    """A message, and one way to cut it into events: `assemble(events)` returns a response with this message.
+    """A message, and the events of one way to cut it. `assemble(events)` returns a Response that contains this message.
 
     >>> from converse_harness import assemble, chunk
     >>> message = {"role": "assistant", "content": [{"text": "hi"}]}
@@ -78,8 +78,8 @@ class ChunkedMessage:
 
 @composite
 def chunkings(draw: st.DrawFn, message: Mapping[str, object]) -> list[Event]:
-    """Complete streams of one AWS Message: texts, reasoning and tool inputs are cut at any positions, so some deltas
-    are empty.
+    """Complete streams of one AWS Message: texts, reasoning and tool inputs are cut at any positions. A delta may be
+    empty.
 
     The streams differ only in their deltas; stop reason, usage and metrics are those that `chunk` makes from the
     message. Raises InvalidArgument, when drawn, for a message that cannot be streamed, such as one of the user.

@@ -177,7 +177,9 @@ def _others(said: Any, value: Any) -> Iterator[Any]:
 
 
 def _below(said: Any, value: Any) -> tuple[()]:
-    """Return no replacements: this keyword only refers to subschemas, and the keywords in these are broken instead."""
+    """Return no replacements. This is for keywords that only refer to subschemas, whose own keywords are broken
+    instead.
+    """
     return ()
 
 

@@ -237,10 +237,10 @@ _MAKERS: Final[Mapping[str, Callable[[Compiler, Sequence[Node], frozenset[str]],
 def plan(
     function: str, schema: object, texts: st.SearchStrategy[str] | None = None, *, objects: bool = False
 ) -> tuple[Node, Choice]:
-    """Compile a schema. Return the root node, and the Choice for the values (with `objects`, only for the objects).
+    """Compile a schema. Return its root node, and the Choice from which its values are drawn.
 
-    Raises InvalidArgument for a schema that is not JSON, is not supported, or allows no value; the message begins with
-    `function`, the name of the public strategy.
+    If `objects` is true, only objects are drawn. Raises InvalidArgument for a schema that is not JSON, is not
+    supported, or allows no value. The message begins with `function`, the name of the public strategy.
     """
     try:
         text = json.dumps(schema, allow_nan=False)

@@ -20,10 +20,14 @@ from converse_harness.json_schema.parts import key
 from converse_strategies.leaves import composite
 
 _AGAIN: Final = 2
-"""How many times a Choice may be nested in itself before only its smallest values are drawn."""
+"""How many times a Choice (the plan for one part of a schema) may be nested in itself before only its smallest values
+are drawn.
+"""
 
 _TURNS: Final = 24
-"""How many recursive Choices one value may contain before only the smallest values are drawn."""
+"""How many Choices (plans for parts of a schema) that are recursive one value may contain before only the smallest
+values are drawn.
+"""
 
 _MORE: Final = 3
 """An array or object has at most this many more items or members than it must have."""
@@ -60,8 +64,8 @@ class Alternative:
     """The base class for values of one JSON type that satisfy a schema. By default, they contain no other values."""
 
     is_right: Callable[[Any], bool] | None = None
-    """A function that checks a drawn value, or None. The Choice draws again, up to `_TRIES` times, until the check
-    succeeds.
+    """A function that checks a drawn value, or None. The Choice draws up to `_TRIES` values, until the check succeeds
+    for one.
     """
 
     def height(self) -> float:

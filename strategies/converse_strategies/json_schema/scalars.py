@@ -171,8 +171,7 @@ _Class = tuple[str, int, int | None]
 
 @cache
 def _characters(pattern: str) -> _Class | None:
-    """Return the characters and counts of a pattern that consists of one repeated class of characters, such as
-    `^[a-z]{3}$`.
+    """Convert a pattern that consists of one repeated class of characters, such as `^[a-z]{3}$`, to a `_Class`.
 
     Return None for any other pattern. Of the characters, only those in printable ASCII are returned.
     """

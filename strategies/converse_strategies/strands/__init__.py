@@ -1,4 +1,5 @@
-"""Strategies for every type of strands-agents in `converse_harness.types`, in modules with the same names as there.
+"""Strategies for every type in `converse_harness.types`, the types of Strands Agents; the modules have the same names
+as there.
 
 For example, `content.messages()` draws values of the type `converse_harness.types.content.Message`. The values are
 plain dicts in Strands' format. Unlike AWS's format, it has `redactContent`, the stop reason `interrupt`, indexes that
