@@ -68,7 +68,7 @@ def citations(
 def citation_locations(
     draw: st.DrawFn, *, document: Document | None = None, index: int | None = None, kinds: Collection[str] | None = None
 ) -> dict[str, Any]:
-    """AWS CitationLocations. If `document` is given, they are inside it. Arguments and errors are those of
+    """AWS CitationLocations, which are inside `document` if it is given. Arguments and errors are those of
     `citations()`.
 
     >>> from hypothesis import find

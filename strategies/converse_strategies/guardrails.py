@@ -128,9 +128,10 @@ def guardrail_configs(draw: st.DrawFn) -> dict[str, Any]:
 
 @composite
 def guardrail_stream_configs(draw: st.DrawFn) -> dict[str, Any]:
-    """AWS GuardrailStreamConfigurations, the `guardrailConfig` of ConverseStream.
+    """AWS GuardrailStreamConfigurations, the `guardrailConfig` of ConverseStream, sometimes with a
+    `streamProcessingMode`.
 
-    Unlike a GuardrailConfiguration, they may contain `streamProcessingMode`, which is sync or async.
+    This mode is sync or async; a GuardrailConfiguration has no such member.
 
     >>> from hypothesis import find
     >>> find(guardrail_stream_configs(), lambda config: "streamProcessingMode" in config)

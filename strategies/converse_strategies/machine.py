@@ -235,8 +235,7 @@ def conversation_machine(
     history: HistoryLevel = "note",
     server: bool = False,
 ) -> type[ConversationMachine]:
-    """Return a hypothesis state machine that talks to an agent, with texts, tool uses, throttling and broken streams in
-    any order.
+    """A hypothesis state machine that talks to an agent: texts, tool uses, throttling and broken streams, in any order.
 
     `agent` is a function that makes a new agent for each conversation, while the fake is open. The agent is called with
     the user's text. If `server` is true, the fake is a loopback server, and `agent` is called with the server's URL.

@@ -238,8 +238,7 @@ def documents(
     names: Texts | None = None,
     texts: Texts | None = None,
 ) -> Block:
-    """AWS DocumentBlocks with a name that Bedrock accepts. The source is a file, a location in S3, a text, or a list of
-    texts.
+    """AWS DocumentBlocks: the source is a file, a location in S3, a text, or a list of texts. Bedrock accepts the name.
 
     `formats` are some of AWS's DocumentFormat, `sources` some of `bytes`, `text`, `content` and `s3Location`. With the
     sources `text` and `content`, citations are enabled, and the format is missing or a plain-text one. `names` is a

@@ -26,8 +26,8 @@ _LIMITS: Final = {"document": MAX_DOCUMENTS, "image": MAX_IMAGES, "cachePoint": 
 def user_messages(
     draw: st.DrawFn, *, kinds: Collection[str] | None = None, max_blocks: int = 3, texts: Texts | None = None
 ) -> Message:
-    """Messages of the user that Bedrock accepts at the beginning of a conversation. They have no blank text and no tool
-    result.
+    """Messages of the user that Bedrock accepts at the beginning of a conversation, so without blank texts and tool
+    results.
 
     `kinds` are some of text, image, document, video, audio, searchResult, guardContent and cachePoint. A message with a
     document also has a text, and a cache point is never the first block. `texts` is a strategy for texts; a blank text

@@ -84,8 +84,7 @@ def tool_inputs(draw: st.DrawFn, schema: Spec, *, texts: Texts | None = None) ->
 def tool_uses(
     draw: st.DrawFn, spec: Spec | st.SearchStrategy[Spec | None] | None = None, *, texts: Texts | None = None
 ) -> dict[str, Any]:
-    """AWS ToolUseBlocks. If `spec` is given, they use the tool that it describes, and the input satisfies the tool's
-    schema.
+    """AWS ToolUseBlocks, which use the tool `spec`, with an input that satisfies its schema, if `spec` is given.
 
     `spec` is an AWS ToolSpecification, a Tool that contains one, a JSON Schema alone (then the name is any name), or a
     strategy for these. `texts` is a strategy for strings in the input. Raises InvalidArgument, when drawn, for any
@@ -109,8 +108,8 @@ def tool_uses(
 def invalid_tool_uses(
     draw: st.DrawFn, spec: Spec | st.SearchStrategy[Spec], *, texts: Texts | None = None
 ) -> dict[str, Any]:
-    """AWS ToolUseBlocks that are wrong for the tool in `spec`: the input breaks the tool's schema in one place, or the
-    name is wrong.
+    """AWS ToolUseBlocks that are wrong for the tool `spec`: the input breaks its schema in one place, or the name is
+    wrong.
 
     The input is always an object, because models send only objects. `spec` and `texts` mean the same as in `tool_uses`.
     Raises InvalidArgument, when drawn, if no tool use can be wrong: `spec` has no name, and its schema allows every
@@ -147,7 +146,7 @@ def tool_results(
     kinds: Collection[str] | None = None,
     texts: Texts | None = None,
 ) -> dict[str, Any]:
-    """AWS ToolResultBlocks. If `tool_use` is given, they are results of this tool use.
+    """AWS ToolResultBlocks, which are results of `tool_use` if it is given.
 
     `tool_use` is an AWS ToolUseBlock, a ContentBlock that contains one, or a strategy for these. `kinds` are the
     members of ToolResultContentBlock to choose from; `texts` is a strategy for texts. JSON is always an object, texts
