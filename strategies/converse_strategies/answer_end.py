@@ -1,4 +1,4 @@
-"""The end of an answer: the stop reason, the usage, and the members that only some answers have."""
+"""The end of an answer: the stop reason, the token usage, and the members that only some answers have."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ _EXTRA: Final[Mapping[str, Callable[[], st.SearchStrategy[Any]]]] = {
 
 _EXTRA_BELOW: Final = 32
 _EMPTY_BELOW: Final = 48
-"""A byte below the first number selects members of `_EXTRA`; a byte below the second selects empty additional fields.
+"""The first byte of the argument `tail` of `read_options` selects members of `_EXTRA` if it is below `_EXTRA_BELOW`.
+From there to `_EMPTY_BELOW` it selects an empty `additionalModelResponseFields`.
 """
 
 TAIL_SIZE: Final = 1 + metadata.USAGE_SIZE + 2
-"""The number of bytes that `read_options` reads."""
+"""The number of bytes in the argument `tail` of `read_options`."""
 
 
 def read_options(
@@ -38,8 +39,9 @@ def read_options(
 ) -> dict[str, Any]:
     """Draw the members of a ConverseResponse besides the message: always usage and metrics, sometimes other members.
 
-    Byte 0 of `tail` has one bit per member of `_EXTRA`; in seven of eight draws it is 32 or more and selects no member.
-    The last two bytes are the latency in milliseconds.
+    Each of the four lowest bits of the first byte of `tail` selects one member of `_EXTRA`; in seven of eight draws
+    this byte is 32 or more and selects none of them. The next bytes are the usage; the last two are the latency in
+    milliseconds. `traces` is a strategy for the trace; if it is given, the result always has a trace.
     """
     chosen = tail[0] if tail[0] < _EXTRA_BELOW else 0
     options: dict[str, Any] = {
@@ -64,10 +66,11 @@ def draw_stop_reason(
     stop_reasons: st.SearchStrategy[str] | None,
     traces: st.SearchStrategy[dict[str, Any]] | None,
 ) -> str:
-    """Draw a stop reason that is possible after the blocks and with the trace in `options`.
+    """Draw a stop reason that is possible after the blocks in `content` and with the trace in `options`.
 
-    A reason from `stop_reasons` is never changed. If it is impossible with a trace that this package drew, the trace is
-    removed.
+    If `stop_reasons` is given, the reason is drawn from it and never changed. If that reason contradicts the trace, the
+    trace is removed from `options`, unless the user gave `traces`. Raises InvalidArgument for a reason that AWS's model
+    does not have; the message begins with `function`.
     """
     intervened = has_intervened(options.get("trace", {}).get("guardrail", {}))
     if stop_reasons is None:
@@ -86,9 +89,10 @@ def draw_stop_reason(
 
 @cached
 def stop_reasons_after(usual: str) -> st.SearchStrategy[str]:
-    """Stop reasons: `usual`, which comes first, and all stop reasons of AWS except `end_turn` and `tool_use`.
+    """Stop reasons: first `usual`, then all of AWS's model except `end_turn`, `tool_use` and, in most cases,
+    `malformed_tool_use`.
 
-    `malformed_tool_use` is included only after a tool use.
+    `malformed_tool_use` is included only if `usual` is `tool_use`.
     """
     never = {"end_turn", "tool_use", "" if usual == "tool_use" else "malformed_tool_use"}
     return st.sampled_from([usual, *(name for name in bedrock.enum("StopReason") if name not in never)])

@@ -1,4 +1,6 @@
-"""The common properties of the blocks of one answer: the maker of the model, and the long part, if there is one."""
+"""The plan of an answer: which company makes the model (models of one company send the same kinds of blocks), and what
+is long.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,11 @@ Block = dict[str, Any]
 
 
 class Maker(NamedTuple):
-    """The blocks that models of one maker send: `lacks` contains the kinds that they never send.
+    """A company that makes models, and what its models send. `lacks` contains the kinds of blocks that they never send.
 
-    `signs`: they sign their reasoning. `cites_web`: they cite web pages, not documents. Source: recorded answers
-    (signatures, redacted reasoning and citations of documents: only Claude; server tools and citations of web pages:
-    only Nova).
+    If `signs` is true, the models sign their reasoning. If `cites_web` is true, they cite web pages, otherwise
+    documents. Source: recorded answers. In these, only Claude sends signatures, redacted reasoning and citations of
+    documents; only Nova sends server tools and citations of web pages.
     """
 
     lacks: frozenset[str]
@@ -34,35 +36,38 @@ OTHERS: Final = Maker(frozenset({"toolResult", "image", "citationsContent"}), si
 _TITAN: Final = Maker(OTHERS.lacks | {"toolUse", "reasoningContent"}, signs=False, cites_web=False)
 
 _MAKERS: Final = {"claude": CLAUDE, "claude-3": CLAUDE, "nova": NOVA, "titan": _TITAN}
-"""Name of a model family -> its maker; all other families are OTHERS."""
+"""Name of a model family -> its maker. The maker of all other families is `OTHERS`."""
 
 HEAD_SIZE: Final = 5
 HEADS: Final = st.binary(min_size=HEAD_SIZE, max_size=HEAD_SIZE)
-"""Strategy for the bytes that `plan_of` reads. Zeros, the simplest bytes, stand for a short answer of Claude."""
+"""Strategy for the argument `head` of `plan_of`. Zeros, the simplest bytes, mean a short answer of Claude."""
 
 _LONG_FROM: Final = 224
-"""If the second byte is at least this number, a part of the answer is long. This happens in about one of ten draws."""
+"""If the second byte of the argument `head` of `plan_of` is at least this, a part of the answer is long (in one of ten
+draws).
+"""
 
 _FORMS: Final = ("text", "toolUse", "blocks")
 _UNITS: Final = ("0", "\U0001f600", "Zürich ", "a\r\n")
-"""The texts that a long text repeats."""
+"""Short texts. A long text consists of repetitions of one of them."""
 
 MOST_DELTAS: Final = 250
 """The largest number of deltas in a long block; recorded blocks have up to 170."""
 
 _TEXT: Final = (2000, 32)
 _INPUT: Final = (4097, 16)
-"""For a long tool input: the shortest length, and the length added for each step of a byte, in characters. `_TEXT`
-contains the same two numbers for a long text.
+"""The length of a long tool input, in characters, is the first number plus the second number times `AnswerPlan.length`.
+`_TEXT` contains the same two numbers for a long text.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerPlan:
-    """The plan of an answer: the maker, the kinds of blocks that its models send, and `form`, the long part, if any.
+    """The plan of an answer. `maker` makes the model; `kinds` are the kinds of blocks to draw.
 
-    `form` is one of _FORMS, or None. `usual`: the answer has at least one block. `length` and `deltas` are bytes;
-    `unit` is the text that a long text repeats.
+    If `usual` is true, the answer has at least one block. `form`, one of `_FORMS` or None, says what is long: a text, a
+    tool input, or the list of blocks. The bytes `length` and `deltas` determine the length of the long part and its
+    number of deltas. A long text repeats `unit`.
     """
 
     maker: Maker
@@ -74,22 +79,23 @@ class AnswerPlan:
     unit: str = "0"
 
     def size(self, least: int, most: int | None) -> tuple[int, int]:
-        """Return the smallest and the largest number of blocks to draw; the largest is three by default.
+        """Return the smallest and the largest number of blocks to draw.
 
-        Seven of eight answers have at least one block even if no block is required.
+        These are `least` and `most`; without `most`, the largest is three or, if that is more, `least`. If `least` is 0
+        and `usual` is true (in seven of eight plans), the smallest is 1.
         """
         found = max(least, 3) if most is None else most
         return (min(1, found) if least == 0 and self.usual else least), found
 
     def repeated(self, parts: list[Any]) -> list[Any]:
-        """Repeat the parts of an answer until there are twelve or more, if the plan is an answer with many blocks."""
+        """Return `parts`; if `form` is `blocks`, repeat them until there are at least twelve."""
         if self.form != "blocks" or not parts:
             return parts
         more = range(12 + self.length % 5 - len(parts))
         return [*parts, *(copy.deepcopy(parts[place % len(parts)]) for place in more)]
 
     def long_block(self) -> Block | None:
-        """Return the long block that follows the drawn blocks, if the plan has one."""
+        """Return the long block that is added after the drawn blocks, or None if the plan has no such block."""
         if self.form == "text":
             return {"text": self._long(_TEXT)}
         if self.form == "toolUse":
@@ -103,7 +109,9 @@ class AnswerPlan:
 
 
 def even_pieces(text: str, byte: int) -> list[str]:
-    """Cut a long text into pieces of the same length: 1 to 8 pieces for a byte below 128, otherwise 180 to 250.
+    """Cut `text` into equally long pieces; the last may be shorter.
+
+    `byte` determines the number of pieces: at most 8 for a byte below 128, otherwise at most 250.
 
     >>> [len(piece) for piece in even_pieces("forty-two" * 10, 255)[:3]]
     [1, 1, 1]
@@ -121,10 +129,11 @@ def maker_of(family: Family) -> Maker:
 def plan_of(
     head: Sequence[int], kinds: tuple[str, ...], *, any_text: bool, any_number: bool, maker: Maker | None = None
 ) -> AnswerPlan:
-    """Read drawn bytes as a plan for an answer of these kinds of blocks.
+    """Read the drawn bytes `head` as a plan for an answer with blocks of some of `kinds`.
 
-    Texts are long only with `any_text`. Many blocks, or an additional long block, are possible only with `any_number`.
-    Thus the plan never contradicts the user's arguments.
+    A text or a tool input is long only if `any_text` is true. Many blocks or an additional long block are possible only
+    if `any_number` is true. Thus the plan never contradicts the user's arguments. Without `maker`, the plan is for
+    Claude or Nova, and leaves out the kinds that this maker's models never send.
     """
     if maker is None:
         maker = (CLAUDE, NOVA)[head[0] & 1]
@@ -142,5 +151,5 @@ def plan_of(
 
 @cache
 def sent_by(maker: Maker, kinds: tuple[str, ...]) -> tuple[str, ...]:
-    """Return those of the kinds of blocks that the maker's models send."""
+    """Return those of `kinds` that models of `maker` send."""
     return tuple(kind for kind in kinds if kind not in maker.lacks)

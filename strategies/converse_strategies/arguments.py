@@ -1,6 +1,7 @@
 """Check the arguments of strategies. A wrong argument raises InvalidArgument when the strategy is validated.
 
-Arguments with the same name have the same meaning in all functions, so one table contains the allowed values.
+An argument of the same name has the same meaning in almost all functions, so the table `ALLOWED` has one entry per
+name.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from converse_harness.faults.model import Fault
 
 @dataclass(frozen=True, slots=True)
 class ArgumentRule:
-    """The rule for an argument: a description of the allowed values, and the function that checks a value."""
+    """A rule for an argument: a description of the allowed values, and the function that checks a value."""
 
     words: str
     holds: Callable[[Any], bool]
@@ -33,7 +34,7 @@ def _is_strategy(value: Any) -> bool:
 
 
 def _items_are(kind: type) -> Callable[[Any], bool]:
-    """Make a check whether a value is None, or a collection whose items have this type."""
+    """Return a function that checks whether a value is None, or a collection whose items are all of the type `kind`."""
     return lambda value: value is None or (isinstance(value, Collection) and all(_are(kind, value)))
 
 
@@ -79,22 +80,23 @@ ALLOWED: Final[Mapping[str, ArgumentRule]] = {
 """Name of an argument -> the rule for its values."""
 
 _OTHERWISE: Final[Mapping[tuple[str, str], ArgumentRule]] = {("documents", "names"): _TEXTS}
-"""(function, argument) -> the rule for the argument in this function, where its meaning differs from other functions.
+"""(function, argument) -> the rule for this argument, for functions in which it means something else than in `ALLOWED`.
 """
 
 _DRAWN: Final[Mapping[ArgumentRule, type]] = {_TEXTS: str, _DICTS: dict}
-"""The rules that allow a strategy -> the type of the values that the strategy must draw."""
+"""Rules whose argument is a strategy -> the type of the values that this strategy must draw."""
 
 _RANGES: Final = (("min_blocks", "max_blocks"), ("min_turns", "max_turns"), ("min_words", "max_words"))
 
 KNOWN_TO_DRAW_TEXTS: Final[WeakSet[st.SearchStrategy[Any]]] = WeakSet()
-"""Strategies whose values need no check: our own strategies, and strategies that are already wrapped in a check."""
+"""Strategies whose values need no check: those of this package, and those that are already wrapped in a check."""
 
 
 def checked(function: str, defaults: Mapping[str, Any], arguments: dict[str, Any]) -> dict[str, Any]:
-    """Check the arguments of a function, and return them; strategies among them then check the values that they draw.
+    """Check the arguments of `function` and return them. `defaults` contains the default values, which need no check.
 
-    Raises InvalidArgument, which names the function and the argument.
+    In the result, a strategy that the user gave is wrapped: it checks each value that it draws. Raises InvalidArgument,
+    whose message names the function and the argument.
     """
     found = arguments
     for name, value in arguments.items():
@@ -117,7 +119,7 @@ def checked(function: str, defaults: Mapping[str, Any], arguments: dict[str, Any
 
 
 def _as_list(value: Any) -> list[str] | None:
-    """Return the list of names that the user should write instead of a string, a Fault or a list of Faults.
+    """Convert a string, a Fault or a list that contains Faults to the list of names that the user should have written.
 
     Return None for any other value.
     """
@@ -131,7 +133,10 @@ def _as_list(value: Any) -> list[str] | None:
 
 
 def no_choice(function: str, argument: str, asked: object, known: Collection[str]) -> InvalidArgument:
-    """Make the error for unknown names. It contains the most similar known name, or all names if they are few."""
+    """Return the error for the names in `asked` that are not in `known`.
+
+    The message suggests a similar known name. It lists all known names if there is no similar one, or if they are few.
+    """
     unknown = [each for each in cast("Collection[Any]", asked) if each not in known]
     near = [nearest(each, known) for each in unknown]
     guess = f"; did you mean {', '.join(map(repr, near))}?" if near and all(near) else "."
@@ -143,13 +148,13 @@ def no_choice(function: str, argument: str, asked: object, known: Collection[str
 
 
 _FEW: Final = 10
-"""If there are more known names than this number, an error lists them only if none is similar to the given name."""
+"""If there are more known names than this, an error lists them only if none of them is similar to the unknown name."""
 
 
 def bad_call(
     function: str, signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> TypeError | None:
-    """Make the error for arguments that a function does not have; None if the function has all of them."""
+    """Return a TypeError that explains why `function` cannot be called with these arguments; None if it can."""
     try:
         signature.bind(*args, **kwargs)
     except TypeError as error:
@@ -165,7 +170,7 @@ def bad_call(
 
 
 def refusing(error: InvalidArgument) -> st.SearchStrategy[Any]:
-    """Return a strategy that raises the error as soon as it is validated or drawn from."""
+    """Return a strategy that raises `error` as soon as hypothesis validates the strategy or draws from it."""
 
     def refuse() -> st.SearchStrategy[Any]:
         raise error
@@ -175,7 +180,9 @@ def refusing(error: InvalidArgument) -> st.SearchStrategy[Any]:
 
 @cache
 def _that_draws(strategy: st.SearchStrategy[Any], function: str, argument: str, kind: type) -> st.SearchStrategy[Any]:
-    """Return a strategy for the same values that raises InvalidArgument if it draws a value of another type."""
+    """Return a strategy that draws from `strategy`, and raises InvalidArgument for a value that is not of the type
+    `kind`.
+    """
 
     @st.composite
     def values(draw: st.DrawFn) -> Any:

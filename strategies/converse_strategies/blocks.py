@@ -32,11 +32,14 @@ Older versions of botocore lack some of these members. The simplest kind comes f
 """
 
 _USUAL: Final = {"text": 3, "toolUse": 2, "reasoningContent": 2, "citationsContent": 1, "toolResult": 2, "image": 1}
-"""Kind of block -> the number added to its weight of 1 in draws. The kinds that are missing here take longest to
-draw."""
+"""Kind of block -> a number; the kind is drawn with the weight 1 plus this number. The kinds that are missing here take
+longest to draw.
+"""
 
 _SPECIAL: Final = {"text": 1, "toolUse": 2, "reasoningContent": 2}
-"""Kind of block -> its weight with special texts and numbers, which consumers often read wrongly."""
+"""Kind of block -> the weight with which the kind is drawn with special content: texts and numbers that consumers often
+read wrongly.
+"""
 
 SERVER_TOOLS: Final = ("nova_grounding", "nova_code_interpreter")
 """Tools that the service runs itself. The result of such a tool has the type `<name>_result`."""
@@ -76,11 +79,11 @@ def assistant_messages(
     """Messages of the assistant that consist of blocks that ConverseStream can send.
 
     `kinds` are members of ContentBlock, by default all that can be streamed; `texts` is a strategy for texts. All
-    blocks of a message come from models of one maker: no answer has a signature of Claude and a server tool of Nova.
-    The result of a server tool comes together with its tool use, so there may be more than `max_blocks` blocks. Without
-    `max_blocks` there are at most three, and in one of ten draws the message is long: it has twelve blocks or more, a
-    text of up to 10,000 characters, a tool input of more than 4,096. Texts of a given strategy are never made longer.
-    Raises InvalidArgument, when drawn, for a kind that cannot be streamed.
+    blocks of a message come from models of one maker: no message has both a signature of Claude and a server tool of
+    Nova. The result of a server tool comes together with its tool use, so there may be more than `max_blocks` blocks.
+    Without `max_blocks`, there are usually at most three blocks. However, one message in ten is long. It has at least
+    twelve blocks, or a text of up to 10,000 characters, or a tool input of more than 4,096 characters. Texts of a given
+    strategy are never made longer. Raises InvalidArgument, when drawn, for a kind that cannot be streamed.
 
     >>> from hypothesis import find
     >>> find(assistant_messages(kinds=["text"]), lambda message: len(message["content"]) > 1)
@@ -91,7 +94,9 @@ def assistant_messages(
 
 
 def draw_part(draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts | None, maker: Maker) -> list[Block]:
-    """Draw one block of one of these kinds. The result of a server tool comes after its tool use, as a second block."""
+    """Draw one block of one of `kinds`. If it is the result of a server tool, the tool use is drawn, too, and comes
+    first.
+    """
     kind, special = draw(sampled(weighted(kinds, texts is None)))
     block = draw_block(draw, kind, _texts(texts, special), maker, special)
     return [*_server_tool(draw, block)] if kind == "toolResult" else [block]
@@ -101,9 +106,9 @@ def draw_part(draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts | None, make
 def contents(
     draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts | None, min_blocks: int, max_blocks: int | None
 ) -> list[Block]:
-    """Contents of one assistant message.
+    """Contents of one assistant message: lists of blocks.
 
-    Tool use ids are unique, and the result of a server tool follows the tool use of this server tool.
+    Tool use ids are unique, and the result of a server tool directly follows the tool use to which it belongs.
     """
     plan = plan_of(draw(HEADS), kinds, any_text=texts is None, any_number=max_blocks is None)
     least, most = plan.size(min_blocks, max_blocks)
@@ -117,7 +122,11 @@ _parts = composite(draw_part)
 
 @cache
 def weighted(kinds: tuple[str, ...], any_text: bool) -> tuple[tuple[str, bool], ...]:
-    """Pairs of a kind of block and whether its texts are special; the simplest is first, frequent ones are repeated."""
+    """Return pairs (kind of block, whether its content is special), the simplest first; a frequent pair occurs several
+    times.
+
+    Content is special only if `any_text` is true.
+    """
     usual = [(kind, False) for kind in kinds for _ in range(_USUAL.get(kind, 0))]
     special = [(kind, True) for kind in kinds if any_text for _ in range(_SPECIAL.get(kind, 0))]
     return (*((kind, False) for kind in kinds), *usual, *special)
@@ -133,7 +142,10 @@ def _joined(parts: list[list[Block]]) -> list[Block]:
 
 
 def rename_tools(parts: Iterable[Iterable[dict[str, Any] | None]]) -> None:
-    """Give every tool use a unique id. The tool use and the result of a server tool get the same id."""
+    """Change the ids so that each tool use has a unique id, and its result has the same one.
+
+    Each part has one or two members: a tool use, a tool use and its result, or None for another kind of block.
+    """
     used: set[str] = set()
     for part in parts:
         members = [member for member in part if member]
@@ -143,9 +155,10 @@ def rename_tools(parts: Iterable[Iterable[dict[str, Any] | None]]) -> None:
 
 
 def draw_block(draw: st.DrawFn, kind: str, texts: Texts, maker: Maker = CLAUDE, special: bool = False) -> Block:
-    """Draw one streamable block of this kind, as models of this maker send it.
+    """Draw one streamable block of the kind `kind`, as models of `maker` send it.
 
-    With `special`, the input of a tool has texts and numbers that consumers often read wrongly.
+    If `special` is true, a tool input has texts and numbers that consumers often read wrongly, and reasoning has the
+    forms in `_SPECIAL_FORMS`.
     """
     blocks = _SPECIAL_BLOCKS if special and kind in _SPECIAL_BLOCKS else _BLOCKS
     return {kind: draw(blocks[kind](texts, maker))}
@@ -188,7 +201,8 @@ of a block."""
 
 _REASONING_FORMS: Final = st.sampled_from(("unsigned", "signed", "redacted"))
 _SPECIAL_FORMS: Final = st.sampled_from(("unsigned", "signed", "omitted"))
-"""The forms of reasoning with special texts. Newer models of Claude leave out the text that they sign."""
+"""The forms of reasoning with special texts. "omitted" is signed but without text, as newer models of Claude send it.
+"""
 
 _RESULT_ITEMS: Final = st.lists(leaves.texts() | leaves.json_objects(), max_size=3)
 _STATUSES: Final = st.sampled_from((None, "success", "error", "error"))
@@ -210,10 +224,12 @@ _BLOCKS: Final[Mapping[str, Callable[[Texts, Maker], st.SearchStrategy[Any]]]] =
     "toolResult": lambda texts, maker: _tool_result(),
     "image": lambda texts, maker: images(sources=("bytes",)),
 }
-"""Kind of block -> function that takes a strategy for texts and a maker, and makes a strategy for its content."""
+"""Kind of block -> a function. The function takes a strategy for texts and a maker, and returns a strategy for the
+content of the block.
+"""
 
 _SPECIAL_BLOCKS: Final[Mapping[str, Callable[[Texts, Maker], st.SearchStrategy[Any]]]] = {
     "toolUse": lambda texts, maker: _SPECIAL_TOOL_USES,
     "reasoningContent": lambda texts, maker: _reasoning(texts, maker, special=True),
 }
-"""The functions for blocks with special texts and numbers, where they differ from those in _BLOCKS."""
+"""Kind of block -> the function for blocks with special texts and numbers, if it is not the one in `_BLOCKS`."""

@@ -40,8 +40,8 @@ def _document(name: str, **source: Any) -> Json:
 
 
 _MISSPELT: Final = "arn:aws:bedrock:us-east-1:123456789012:imported-model/my-model"
-"""A model id that is not well-formed: the ids of imported models have twelve characters. The account id is from AWS's
-examples.
+"""A model id that is not well-formed: the last part of the ARN of an imported model must have twelve characters. The
+account number is from AWS's examples.
 """
 
 _TEXT: Final[Json] = {"text": "0"}
@@ -49,7 +49,7 @@ _S3: Final = {"s3Location": {"uri": "s3://abc/file"}}
 
 
 def _png(width: int = 1) -> bytes:
-    """The beginning of a PNG file, up to the last byte that the rules read."""
+    """Return the beginning of a PNG file of `width` pixels, up to the last byte that the rules about images read."""
     return b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + width.to_bytes(4, "big") + b"\0\0\0\1\x08\0\0\0\0"
 
 
@@ -63,7 +63,7 @@ _CACHE_POINT: Final[Json] = {"cachePoint": {"type": "default"}}
 
 
 def _add(*messages: Json, tools: bool = False) -> Break:
-    """Append messages to the conversation and, if `tools` is true, offer a tool."""
+    """Return a change that appends `messages` to the conversation and, if `tools` is true, offers a tool."""
 
     def add(draw: st.DrawFn, request: Json) -> None:
         request["messages"] = [*request["messages"], *messages]
@@ -74,7 +74,7 @@ def _add(*messages: Json, tools: bool = False) -> Break:
 
 
 def _tell(*content: Json) -> Break:
-    """Append content blocks to the last message."""
+    """Return a change that appends the blocks in `content` to the last message."""
 
     def tell(draw: st.DrawFn, request: Json) -> None:
         *others, last = request["messages"]
@@ -84,12 +84,12 @@ def _tell(*content: Json) -> Break:
 
 
 def _used(uses: Collection[Json], results: Collection[Json]) -> Break:
-    """Append an assistant message with tool uses and a user message with results, and offer a tool."""
+    """Return a change that appends a message with tool uses and a message with tool results, and offers a tool."""
     return _add(_assistant(*uses), _user(*results), tools=True)
 
 
 def _say(values: st.SearchStrategy[Json]) -> Break:
-    """Set members of the request to drawn values."""
+    """Return a change that sets members of the request to values drawn from `values`."""
 
     def say(draw: st.DrawFn, request: Json) -> None:
         request.update(draw(values))
@@ -112,7 +112,11 @@ def _offered(
     names: Iterable[str] = ("look",),
     more: Iterable[Json] = (),
 ) -> Break:
-    """Set a toolConfig: a tool for each name, with a drawn or a plain schema, the tools in `more`, and a choice."""
+    """Return a change that sets `toolConfig`. It has one tool for each of `names`, the tools in `more`, and the tool
+    choice `choice`, if given.
+
+    All named tools have the same schema: one drawn from `schemas`, or `{"type": "object"}` if `schemas` is None.
+    """
 
     def offer(draw: st.DrawFn, request: Json) -> None:
         schema = {"json": {"type": "object"} if schemas is None else draw(schemas)}
@@ -123,7 +127,10 @@ def _offered(
 
 
 def _thinks(how: st.SearchStrategy[Json], *more: Break) -> Break:
-    """Enable thinking with the drawn settings, remove inferenceConfig and toolConfig, and apply further changes."""
+    """Return a change that enables thinking with settings drawn from `how`, and then makes the changes in `more`.
+
+    It also removes `inferenceConfig` and `toolConfig` from the request.
+    """
 
     def think(draw: st.DrawFn, request: Json) -> None:
         request.pop("inferenceConfig", None)
@@ -137,7 +144,7 @@ def _thinks(how: st.SearchStrategy[Json], *more: Break) -> Break:
 
 
 def _answered_by(schema: str) -> Break:
-    """Request structured output that matches this schema."""
+    """Return a change that asks for an answer in JSON that satisfies the JSON Schema `schema`."""
     json_schema = {"name": "answer", "schema": schema}
     return _say(
         _members(outputConfig={"textFormat": {"type": "json_schema", "structure": {"jsonSchema": json_schema}}})
@@ -171,7 +178,9 @@ _UNMODELLED: Final[st.SearchStrategy[Json]] = st.sampled_from(
         {"toolConfig": {"tools": [{"toolSpec": {"name": "a b", "inputSchema": {"json": {"type": "object"}}}}]}},
     )
 )
-"""Values that AWS's model forbids but boto sends, because boto does not check maxima, patterns and enums."""
+"""Strategy for members of a request that AWS's model forbids. boto sends them, because it does not check maxima,
+patterns and enums.
+"""
 _NO_OBJECTS: Final = st.sampled_from((1, "0", True, [0]))
 _AS_IT_IS: Final = _members()
 
@@ -297,7 +306,9 @@ BREAKS: Final[Mapping[str, Break]] = {
     "llama_images_are_of_their_format": _tell(_image("jpeg")),
     "some_results_are_not_empty": _used([_use("a")], [_result("a")]),
 }
-"""Rule -> the change that breaks the rule. Rules that are not here forbid only requests that boto never sends."""
+"""Name of a rule -> the change that breaks the rule. The rules that are missing here forbid only requests that boto
+never sends.
+"""
 
 
 _NEEDS: Final[Mapping[str, tuple[str, str]]] = {
@@ -307,7 +318,9 @@ _NEEDS: Final[Mapping[str, tuple[str, str]]] = {
     "service_tier_is_one": ("ConverseRequest", "serviceTier"),
     "some_claudes_answer_without_a_schema": ("ConverseRequest", "outputConfig"),
 }
-"""Rule about a member that older versions of botocore lack -> the shape that has the member, and its name."""
+"""Name of a rule about a member that older versions of botocore lack -> the shape with this member, and the name of the
+member.
+"""
 
 
 def breakable() -> list[str]:

@@ -39,18 +39,19 @@ def citations(
     kinds: Collection[str] | None = None,
     texts: Texts | None = None,
 ) -> dict[str, Any]:
-    """AWS Citations (which are also CitationsDeltas), for all members of CitationLocation that botocore has.
+    """AWS Citations (which are also CitationsDeltas), with every kind of location that the installed botocore has.
 
-    `document` is the cited DocumentBlock or SearchResultBlock, or a ContentBlock that contains one: the location is
-    then inside the document, `title` is its name, and `sourceContent` is the cited passage. A text, or the bytes of a
-    txt, md, csv or html, is cited by character; `content` by chunk; a search result by the blocks of its content; any
-    other document by page, with a `sourceContent` drawn from `texts`, since pages are counted but not read. `index` is
-    the document's index among the documents (or search results) of the request, by default any of 0 to 4; `kinds` are
-    members of CitationLocation; `texts` is a strategy for texts.
+    `document` is the cited DocumentBlock or SearchResultBlock, or a ContentBlock that contains one. Then the location
+    is inside the document, `title` is the document's name, and `sourceContent` is the cited passage. The source of the
+    document determines the unit of the location: characters for a text or for the bytes of a txt, md, csv or html file,
+    chunks for `content`. A search result is cited by the blocks of its content. Any other document is cited by pages;
+    its text is not read, so `sourceContent` is drawn from `texts`. `index` is the position of the document among the
+    documents (or search results) of the request, by default any of 0 to 4. `kinds` are members of CitationLocation;
+    `texts` is a strategy for texts.
 
-    Ranges are half open; characters and chunks are counted from 0, pages from 1. A citation of a web page may lack
-    `title` and `sourceContent`. Source: recorded answers of Claude and Nova; AWS's model. Raises InvalidArgument, when
-    drawn, for unknown kinds, and for kinds that do not fit the document.
+    `end` is the first position after the cited range; characters and chunks are counted from 0, pages from 1. A
+    citation of a web page may lack `title` and `sourceContent`. Source: recorded answers of Claude and Nova; AWS's
+    model. Raises InvalidArgument, when drawn, for unknown kinds, and for kinds that do not fit the document.
 
     >>> from hypothesis import find
     >>> policy = {"name": "policy", "source": {"text": "Twenty days."}}
@@ -67,7 +68,8 @@ def citations(
 def citation_locations(
     draw: st.DrawFn, *, document: Document | None = None, index: int | None = None, kinds: Collection[str] | None = None
 ) -> dict[str, Any]:
-    """AWS CitationLocations, inside a document if one is given; arguments and errors are those of `citations()`.
+    """AWS CitationLocations, which are inside `document` if it is given. Arguments and errors are those of
+    `citations()`.
 
     >>> from hypothesis import find
     >>> find(citation_locations(kinds=["documentPage"]), lambda location: True)
@@ -106,7 +108,7 @@ def citations_content_blocks(
             f"citations_content_blocks(max_citations={max_citations!r}): a block without a citation cannot be "
             "streamed. Give 1 or more; a plain text is a text block."
         )
-    if document is None and kinds is None:  # an answer cites either web pages or documents and search results
+    if document is None and kinds is None:  # one answer never cites both web pages and other sources
         known = draw(sampled((kinds_of_web(False), kinds_of_web(True))))
     one = citations(document=document, index=index, kinds=known if document is None else kinds, texts=some)
     cited = draw(st.lists(one, min_size=1, max_size=max_citations))
@@ -145,7 +147,12 @@ def _draw_web(draw: st.DrawFn) -> dict[str, Any]:
 def _draw_range(
     draw: st.DrawFn, cited: Source, index: int | None, length: int | None = None
 ) -> tuple[dict[str, Any], int, int]:
-    """Draw a location that is a range. Return the location, and the start and end of the range, counted from 0."""
+    """Draw a location that is a range in `cited`. Return the location, and the start and end of the range, counted from
+    0.
+
+    `length` is the length of the range; it is drawn if `length` is None. `index` is the position of the document in the
+    request.
+    """
     if index is not None and index < 0:
         raise InvalidArgument(
             f"index={index!r}: a document's place is counted from 0. Leave it out, or give 0 or more."
@@ -175,7 +182,10 @@ def _known() -> tuple[str, ...]:
 
 @cache
 def kinds_of_web(web: bool) -> tuple[str, ...]:
-    """Return the members of CitationLocation for web pages, or all others; no maker's models cite both sorts."""
+    """Return the member of CitationLocation for web pages if `web` is true, otherwise all other members.
+
+    Models of one maker cite either web pages or other sources.
+    """
     return tuple(kind for kind in _known() if (kind == "web") is web) or _known()
 
 
@@ -185,9 +195,9 @@ def _choose(draw: st.DrawFn, function: str, document: Document | None, kinds: Co
 
 
 def _kinds(function: str, document: Document | None, kinds: Collection[str] | None) -> tuple[str, ...]:
-    """Return the kinds of locations that are requested and that the document allows.
+    """Return those of `kinds` (None: all kinds of locations) that are possible for `document`.
 
-    Raises InvalidArgument if no kind is left.
+    Raises InvalidArgument if no kind is left. `function` is the name in its message.
     """
     possible = _known() if document is None else (_read(function, document).kind,)
     if kinds is None:
@@ -203,7 +213,7 @@ def _kinds(function: str, document: Document | None, kinds: Collection[str] | No
 
 
 def _read(function: str, document: Document) -> Source:
-    """Read a document or search result as a citable Source. Raises InvalidArgument."""
+    """Convert a document or search result to a Source that can be cited. Raises InvalidArgument for any other value."""
     try:
         return read_source(document)
     except ReplyError as error:

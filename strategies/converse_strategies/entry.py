@@ -44,7 +44,8 @@ _OTHERS: Final[Mapping[str, tuple[str, str, str]]] = {
     "converse_harness.endpoint.call": ("Call", "responses", "calls"),
     "converse_harness.reply.reply": ("Reply", "responses", "replies"),
 }
-"""Module -> its class, and the module and the function that make the strategy for this class."""
+"""Module -> the name of its class; the module of this package, and its function, that make the strategy for this class.
+"""
 
 _MODULES: Final = frozenset(
     {
@@ -75,10 +76,10 @@ def _register_classes(module: ModuleType) -> None:
 
 
 def _strategies(module: ModuleType) -> dict[str, Callable[[Any], SearchStrategy[Any]]]:
-    """Return the strategies of a module's classes, by class name."""
+    """Return a dict: name of a class in `module` -> the function that makes the strategy for this class."""
     if module.__name__ in _OTHERS:
         name, place, function = _OTHERS[module.__name__]
-        # The class is missing while another thread is still importing the module.
+        # Another thread may still be importing the module; then the class does not exist yet.
         return {name: _late(name, f"converse_strategies.{place}", function)} if name in vars(module) else {}
     if module.__name__.startswith(_STRANDS):
         return _strategies_of_strands(module)
@@ -91,7 +92,11 @@ def _strategies(module: ModuleType) -> dict[str, Callable[[Any], SearchStrategy[
 
 
 def _strategies_of_strands(module: ModuleType) -> dict[str, Callable[[Any], SearchStrategy[Any]]]:
-    """Return the strategies for a module of strands-agents: for each TypedDict that our module of the same name has."""
+    """Return a dict: name of a TypedDict in `module`, a module of strands-agents -> the function that makes its
+    strategy.
+
+    It contains only the TypedDicts that also exist in the module of the same name in `converse_harness.types`.
+    """
     subject = module.__name__.removeprefix(_STRANDS)
     ours = vars(import_module(f"{_TYPES}{subject}"))
     return {
@@ -102,10 +107,10 @@ def _strategies_of_strands(module: ModuleType) -> dict[str, Callable[[Any], Sear
 
 
 def _late(key: str, place: str, name: str) -> Callable[[Any], SearchStrategy[Any]]:
-    """Make a function that returns a strategy; this strategy imports the module `place` at its first draw.
+    """Return a function that makes a strategy. This strategy imports the module `place` only at its first draw.
 
-    If `name` is TABLE, the entry `key` of the module's table makes the strategy. Otherwise the module's function `name`
-    makes the strategy.
+    Then it draws from another strategy: if `name` is "TABLE", from that of the entry `key` of the table in `place`,
+    otherwise from that of the function `name` in `place`.
     """
 
     def load(_: object) -> SearchStrategy[Any]:
@@ -113,8 +118,8 @@ def _late(key: str, place: str, name: str) -> Callable[[Any], SearchStrategy[Any
         strategy: SearchStrategy[Any] = (found[key] if name == "TABLE" else found)()
         return strategy
 
-    # `hypothesis write` copies the repr of a strategy as code if the repr is valid Python. This name makes the
-    # repr invalid, so that hypothesis writes st.from_type(...), which is correct.
+    # The command `hypothesis write` copies the repr of a strategy as code if the repr is valid Python. This name makes
+    # the repr invalid, so that the command writes st.from_type(...), which is correct.
     load.__name__ = f"<{key}>"
 
     def make(_: object) -> SearchStrategy[Any]:

@@ -1,4 +1,6 @@
-"""Strategies for failing answers: errors before the stream, errors in the stream, and breaches of the protocol."""
+"""Strategies for answers that fail: HTTP errors before the stream, errors within the stream, and breaches of the
+protocol.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ _OPERATIONS: Final = ("Converse", "ConverseStream")
 
 _UNKNOWN_EXCEPTION: Final = "unknown_exception"
 _ERROR_FRAME: Final = "error_frame"
-"""The names in `stream_errors` for errors that are not in AWS's model: `unknown_exception` and `error_frame`."""
+"""Values of the argument `names` of `stream_errors` for errors that AWS's model does not have."""
 
 _SHORT_SECONDS: Final = 0.01
 """The duration in seconds of timed faults that must not delay a test."""
@@ -39,8 +41,9 @@ _UNMODELLED: Final = {
     _UNKNOWN_EXCEPTION: st.sampled_from(("futureException", "modelOverloadedException")),
     _ERROR_FRAME: st.sampled_from(("InternalFailure", "InternalError", "ServiceUnavailable")),
 }
-"""Value of `names` in `stream_errors` -> strategy for the name in the frame: an exception that is in no
-model, or an error code that AWS uses elsewhere."""
+"""Value of the argument `names` of `stream_errors` -> strategy for the name in the frame. It is an exception that no
+model has, or an error code that AWS sends elsewhere.
+"""
 
 _WAITS: Final = st.sampled_from((None, None, None, "seconds", "ms"))
 _DURATIONS: Final = st.integers(0, 3600)
@@ -48,11 +51,12 @@ _DURATIONS: Final = st.integers(0, 3600)
 
 @composite
 def errors(draw: st.DrawFn, *, names: Collection[str] | None = None, messages: Texts | None = None) -> Reply:
-    """Replies that are HTTP errors before the stream: those of Converse and ConverseStream, and the gateway's.
+    """Replies that are HTTP errors before the stream: the errors of Converse and ConverseStream, and those of AWS's
+    gateway.
 
-    `names` are names of errors, for example `ThrottlingException`; the default is all errors of the installed
-    botocore's model. `messages` is a strategy for their texts; the default draws known wordings and any text. Some
-    replies have the header `retry-after` or `retry-after-ms`. botocore retries after some errors, so answer with
+    `names` are names of errors, for example `ThrottlingException`; the default is all of these errors. `messages` is a
+    strategy for the messages of the errors; by default, a message is a known wording or any text. Some replies have the
+    header `retry-after` or `retry-after-ms`. botocore repeats a call after some errors, so script the error with
     `fake.always(error)`. Raises InvalidArgument, when drawn, for an unknown name.
 
     >>> from hypothesis import find
@@ -75,12 +79,13 @@ def stream_errors(
     messages: Texts | None = None,
     replies: st.SearchStrategy[Reply] | None = None,
 ) -> Reply:
-    """Replies whose stream fails at any event, by a known or unknown exception frame, or an unmodelled error frame.
+    """Replies whose stream fails at any event: with a known or unknown exception frame, or with an error frame.
 
     `names` are names of exception frames, for example `throttlingException`, or `unknown_exception` and `error_frame`;
-    the default is all of them. `messages` is as for `errors`; `replies` is a strategy for the replies that are made to
-    fail. For plain Converse, each reply is an HTTP error of the same type. Raises InvalidArgument, when drawn, for an
-    unknown name and for replies that are not streams.
+    the default is all of them. `messages` is a strategy for the messages of the errors, by default known wordings and
+    any text. `replies` is a strategy for the replies that are made to fail. If the test calls Converse instead of
+    ConverseStream, such a reply is an HTTP error of the same type. Raises InvalidArgument, when drawn, for an unknown
+    name and for replies that are not streams.
 
     >>> from hypothesis import find
     >>> find(stream_errors(names=["throttlingException"]), lambda answer: True).summary
@@ -115,16 +120,17 @@ def protocol_faults(
     operations: Collection[str] | None = None,
     seconds: st.SearchStrategy[float] | None = None,
 ) -> Fault:
-    """Faults, the deliberate breaches of the protocol that `converse_harness.faults` names.
+    """Faults, the deliberate breaches of the protocol that are defined in `converse_harness.faults`.
 
     `names` are names of faults; `levels` are some of events, frames, connection and HTTP. A fault is drawn only if all
     given `transports` (boto, httpx, server, asgi) and `operations` (Converse, ConverseStream) can express it.
 
     `seconds` is a strategy for the duration of timed faults. By default, `slow_first_byte` lasts 10 ms, and `stall`
-    lasts for ever: in process the client's timeout is raised at once. Over a socket a stall would last for the client's
-    whole read timeout. So with the transports server and asgi, unless `names` are given, `stall` lasts 10 ms and
-    `read_timeout` is not drawn. `stale_connection` is drawn only by name, because it affects the next call. Raises
-    InvalidArgument, when drawn, for unknown values, and if no fault fits all arguments.
+    never ends. In process, an endless `stall` takes no time, because the client's timeout is raised at once. Over a
+    socket, it would take the client's whole read timeout. So with the transports server and asgi, unless `names` are
+    given, `stall` lasts 10 ms and `read_timeout` is not drawn. `stale_connection` is drawn only if `names` contains it,
+    because it affects the next call. Raises InvalidArgument, when drawn, for unknown values, and if no fault fits all
+    arguments.
 
     >>> from hypothesis import find
     >>> find(protocol_faults(levels=["connection"], transports=["server"]), lambda fault: True)
@@ -148,7 +154,7 @@ class FaultyReply:
 
     @property
     def placement(self) -> FaultPlacement:
-        """The fault and its position; see `FaultPlacement` in `converse_harness.faults.model`."""
+        """The only fault of the reply, together with its position."""
         (placement,) = self.reply.placements
         return placement
 
@@ -170,17 +176,19 @@ def faulty_replies(
     operations: Collection[str] | None = None,
     seconds: st.SearchStrategy[float] | None = None,
 ) -> FaultyReply:
-    """Replies with exactly one fault, in any place: `case.reply`, its `case.placement`, and `case.unmodified`.
+    """FaultyReply objects: a `reply` with exactly one fault at any position, the `placement` of the fault, and
+    `unmodified`.
 
-    `replies` is a strategy for the replies to break, by default `replies(kinds=kinds)`. If the drawn fault cannot break
-    the order of a reply's events, blocks of these `kinds` are added to the reply. The other arguments are those of
-    `protocol_faults`; faults that cannot break the drawn reply are left out. Some faults are harmless: the answer only
-    comes slowly or in other chunks. So a consumer should raise, or return the same text and tool calls as for
-    `case.unmodified`. This holds for the levels frames, connection and HTTP, and at the level events for
-    `cut_in_tool_input`, `cut_off`, `event_after_exception`, `no_message_stop`, `no_metadata` and `unknown_event`. Other
-    faults of events, such as `delta_after_block`, change the content of the answer, so a consumer may return something
-    else. Raises InvalidArgument, when drawn, as `protocol_faults` does, for a reply that already has a fault, and if no
-    fault is left.
+    `replies` is a strategy for the replies to break, by default `replies(kinds=kinds)`. If the fault concerns the order
+    of events and a reply has no position for it, blocks of some of `kinds` are added to the reply. The other arguments
+    are those of `protocol_faults`; faults that are impossible in the drawn reply are left out.
+
+    Some faults are harmless: the answer only comes slowly or in other chunks. So a consumer should raise, or return the
+    same text and tool calls as for `unmodified`. This holds for all faults of the levels frames, connection and HTTP.
+    At the level events, it holds for `cut_in_tool_input`, `cut_off`, `event_after_exception`, `no_message_stop`,
+    `no_metadata` and `unknown_event`. Other faults of this level, such as `delta_after_block`, change the content of
+    the answer, so a consumer may return something else. Raises InvalidArgument, when drawn, as `protocol_faults` does,
+    for a reply that already has a fault, and if no fault is left.
 
     >>> from hypothesis import find
     >>> case = find(faulty_replies(kinds=["text"], names=["reset"]), lambda case: True)
@@ -217,7 +225,10 @@ def _check_reply(function: str, answer: object) -> None:
 
 
 def _broken(answer: Reply, fault: Fault, where: int, kinds: tuple[str, ...]) -> Reply:
-    """Place the fault at the position that `where` selects; add blocks if the reply has no position for the fault."""
+    """Return the reply with the fault, at the position that `where` selects (modulo the number of possible positions).
+
+    If the order of events has no position for the fault, blocks of some of `kinds` are added to the reply.
+    """
     if isinstance(fault, OrderFault):
         events = list(answer.events())
         positions: Sequence[int] = fault.applicable_at(events)
@@ -234,7 +245,10 @@ def _broken(answer: Reply, fault: Fault, where: int, kinds: tuple[str, ...]) -> 
 
 
 def _fits(fault: Fault, answer: Reply, last: list[str], kinds: tuple[str, ...]) -> bool:
-    """Whether an answer can have this fault; `last` are the types of the answer's last two events."""
+    """Whether `answer` can have this fault, if necessary after blocks of some of `kinds` have been added to it.
+
+    `last` are the types of the last two events of the answer.
+    """
     if isinstance(fault, OrderFault):
         return last == ["messageStop", "metadata"] and witness(fault.name, kinds) is not None
     return fault.on_body is not None or not isinstance(answer.body, ErrorBody | BareBody)
@@ -248,11 +262,11 @@ def _selected(
     transports: Collection[str] | None,
     operations: Collection[str] | None,
 ) -> tuple[Fault, ...]:
-    """Return the faults of these names and levels that all of these transports and operations can express.
+    """Return the faults with these names and levels that all of these transports and operations can express.
 
-    Timed faults get a short duration. An endless fault stays endless if `names` are given, if no `transports` are
-    given, or if all transports are in process, where the client's timeout takes no time. Some faults are included only
-    by name.
+    Timed faults are shortened to `_SHORT_SECONDS`. An endless fault stays endless if `names` are given, if no
+    `transports` are given, or if all transports are in process, where it takes no time. Without `names`, faults in
+    `_STRIKES_LATER` are left out, and so is `read_timeout` if endless faults are shortened.
     """
     known = chosen(function, "names", names, tuple(FAULTS))
     of_levels = chosen(function, "levels", levels, FAULT_LEVELS)
@@ -279,7 +293,9 @@ def _selected(
 
 
 _STRIKES_LATER: Final = ("stale_connection",)
-"""Faults that affect only the call after the faulty answer. They are drawn only if `names` contains them."""
+"""Faults that affect only the call after the one whose answer has the fault. They are drawn only if the user names
+them.
+"""
 
 
 def _lasting(draw: st.DrawFn, function: str, fault: Fault, seconds: st.SearchStrategy[float] | None) -> Fault:

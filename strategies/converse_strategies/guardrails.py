@@ -1,7 +1,7 @@
 """Strategies for AWS GuardrailTraceAssessments with every policy and action, and for guardrail configurations.
 
-Policies, their entries and all enums come from the installed botocore's model; this module adds the dependencies
-between values.
+Policies, their entries and all enums come from the installed botocore's model; this module makes their values
+consistent.
 """
 
 from __future__ import annotations
@@ -28,11 +28,13 @@ _REASONING: Final = "automatedReasoningPolicy"
 IDS: Final = st.text(string.ascii_lowercase + string.digits, min_size=1, max_size=12)
 _RULES: Final = st.text(string.ascii_lowercase + string.digits, min_size=12, max_size=12)
 _MOST_CHARACTERS: Final = 1000
-"""The maximum length of automated-reasoning texts in AWS's model, in characters."""
+"""The maximum length, in characters, of a text in a finding of automated reasoning, according to AWS's model."""
 
 VERSIONS: Final = leaves.made(st.integers(0, 99), lambda number: str(number) if number else "DRAFT")
 _RARELY: Final = st.sampled_from((False, False, False, True))
-"""Strategy for whether a second guardrail or output is drawn: rarely, because each assessment takes time to draw."""
+"""Strategy for whether a second guardrail, or a second assessment of an output, is drawn. It is rare, because each
+assessment takes time.
+"""
 
 _TWO_PERCENTAGES: Final = st.tuples(st.integers(0, 100), st.integers(0, 100))
 _TYPE: Final = itemgetter("type")
@@ -50,13 +52,14 @@ def guardrail_traces(
     actions: Collection[str] | None = None,
     texts: Texts | None = None,
 ) -> dict[str, Any]:
-    """AWS GuardrailTraceAssessments, as `trace.guardrail` of an answer.
+    """AWS GuardrailTraceAssessments, as in the member `trace.guardrail` of an answer.
 
     `inputAssessment` has one assessment per guardrail. If the model answered, there are also `modelOutput` and, per
-    guardrail, a list in `outputAssessments`; a blocked input gets no answer. `actionReason` describes the gravest
-    actions on input and output in Bedrock's words. `policies`, `actions` and `texts` are those of
-    `guardrail_assessments()`; the requested entries are in the output if there is one, otherwise in the input. Source:
-    recorded traces; AWS's model. Raises InvalidArgument, when drawn, for an unknown policy or action.
+    guardrail, a list in `outputAssessments`. If the input is blocked, the model did not answer. `actionReason`
+    describes, in Bedrock's words, the most severe action on the input and on the output. `policies`, `actions` and
+    `texts` mean the same as in `guardrail_assessments()`. The requested policies and actions are in the assessments of
+    the output if there is an output, otherwise in those of the input. Source: recorded traces; AWS's model. Raises
+    InvalidArgument, when drawn, for an unknown policy or action.
 
     >>> from hypothesis import find
     >>> trace = find(guardrail_traces(actions=["ANONYMIZED"]), lambda trace: "modelOutput" not in trace)
@@ -90,15 +93,17 @@ def guardrail_assessments(
     actions: Collection[str] | None = None,
     texts: Texts | None = None,
 ) -> Assessment:
-    """AWS GuardrailAssessments: findings of one guardrail in one text, with its counts and its id.
+    """AWS GuardrailAssessments: what one guardrail found in one text, often with its metrics and the guardrail's id.
 
-    Each policy has at least one entry. `detected` is true for BLOCKED and ANONYMIZED, and may be true for NONE (a
-    guardrail that only detects); a content filter detects at the confidence that its strength requires; grounding and
-    relevance are detected only below their threshold. The guarded count is at most the total, and a policy with entries
-    has used units. `policies` are some of the members of GuardrailAssessment that end in `Policy`, `actions` some of
-    BLOCKED, ANONYMIZED and NONE. If either is given, there is at least one entry, and every entry fits; `texts` draws
-    the names and matches. Source: recorded traces; AWS's guide to guardrails. Raises InvalidArgument, when drawn, for
-    an unknown policy or action.
+    Each policy has at least one entry. `detected` is true for the actions BLOCKED and ANONYMIZED. For NONE it may be
+    true, because a guardrail may only detect. A content filter detects at the confidence that its strength requires;
+    grounding and relevance are detected only below their threshold. The number of guarded characters is at most the
+    total, and a policy with entries has used units.
+
+    `policies` are some of the members of GuardrailAssessment that end in `Policy`; `actions` are some of BLOCKED,
+    ANONYMIZED and NONE. If either is given, there is at least one entry, and every entry belongs to these policies and
+    has one of these actions. `texts` draws the names and matches. Source: recorded traces; AWS's guide to guardrails.
+    Raises InvalidArgument, when drawn, for an unknown policy or action.
 
     >>> from hypothesis import find
     >>> find(guardrail_assessments(policies=["topicPolicy"], actions=["BLOCKED"]), lambda assessment: True)
@@ -123,7 +128,10 @@ def guardrail_configs(draw: st.DrawFn) -> dict[str, Any]:
 
 @composite
 def guardrail_stream_configs(draw: st.DrawFn) -> dict[str, Any]:
-    """AWS GuardrailStreamConfigurations, the `guardrailConfig` of ConverseStream: also sync or async.
+    """AWS GuardrailStreamConfigurations, the `guardrailConfig` of ConverseStream, sometimes with a
+    `streamProcessingMode`.
+
+    This mode is sync or async; a GuardrailConfiguration has no such member.
 
     >>> from hypothesis import find
     >>> find(guardrail_stream_configs(), lambda config: "streamProcessingMode" in config)
@@ -134,7 +142,8 @@ def guardrail_stream_configs(draw: st.DrawFn) -> dict[str, Any]:
 
 @cache
 def guardrail_policies() -> tuple[str, ...]:
-    """The policies that can be drawn here: the members of the installed GuardrailAssessment that end in `Policy`.
+    """Return the members of GuardrailAssessment in the installed botocore that end in `Policy` and that this module can
+    draw.
 
     >>> guardrail_policies()[0]
     'topicPolicy'
@@ -144,20 +153,24 @@ def guardrail_policies() -> tuple[str, ...]:
 
 
 def _known(policy: str, shape: bedrock.Shape) -> bool:
-    """Whether this module can draw a policy: it is automated reasoning, or has only lists of entries with an action."""
+    """Whether this module can draw the member `policy` of GuardrailAssessment.
+
+    It can draw automated reasoning, and policies all of whose members are lists of entries with an `action`.
+    """
     lists = [each for each in shape.members.values() if each.type_name == "list"]
     actions = ["action" in getattr(each.member, "members", {}) for each in lists]
     return policy == _REASONING or (all(actions) and len(lists) == len(shape.members))
 
 
 _Wanted = tuple[tuple[str, ...], frozenset[str]]
-"""Policies, the simplest first, and the allowed actions."""
+"""(names of the requested policies, the simplest first; the allowed actions)"""
 
 
 def _wanted(function: str, policies: Collection[str] | None, actions: Collection[str] | None) -> tuple[_Wanted, int]:
-    """Return the requested policies and actions, and the smallest number of policies with entries.
+    """Return the requested policies and actions, and the least number of policies that an assessment must have: 0 or 1.
 
-    Raises InvalidArgument if no policy can have one of the actions.
+    None for `policies` or `actions` means all. Raises InvalidArgument if none of the policies can have one of the
+    actions.
     """
     wanted = chosen(function, "policies", policies, guardrail_policies())
     allowed = frozenset(chosen(function, "actions", actions, tuple(REASONS)))
@@ -171,7 +184,7 @@ def _wanted(function: str, policies: Collection[str] | None, actions: Collection
 
 @cache
 def _fitting(policies: tuple[str, ...], actions: frozenset[str]) -> tuple[str, ...]:
-    """Return those of the policies that can have at least one of the actions."""
+    """Return those of `policies` that can have at least one of `actions`."""
     return tuple(name for name in policies if _has_action(name, actions))
 
 
@@ -219,7 +232,7 @@ def _findings(texts: Texts) -> st.SearchStrategy[dict[str, Any]]:
 
 
 def _draw_policy(draw: st.DrawFn, policy: str, actions: frozenset[str], texts: Texts) -> dict[str, Any]:
-    """Draw the lists of a policy. At least one of these lists has entries."""
+    """Draw an assessment of the policy `policy`: a dict of lists. At least one of these lists has entries."""
     lists = {name: each.member.name for name, each in bedrock.member("GuardrailAssessment", policy).members.items()}
     fillable = tuple(name for name, entry in lists.items() if _forms(entry, actions))
     filled = draw(sampled(fillable))
@@ -237,12 +250,15 @@ def _draw_policy(draw: st.DrawFn, policy: str, actions: frozenset[str], texts: T
 
 
 _Form = tuple[tuple[str, Any], ...]
-"""One combination of an entry's enum members and `detected`, as pairs of name and value."""
+"""The values of `detected` and of all enum members of one entry, as pairs (name of the member, value)."""
 
 
 @cache
 def _forms(entry: str, actions: frozenset[str]) -> tuple[_Form, ...]:
-    """Return the consistent combinations of enum values for one kind of entry, the simplest first."""
+    """Return the consistent combinations of enum values and `detected` for the shape `entry`, the simplest first.
+
+    Only combinations with one of `actions` are returned.
+    """
     members = bedrock.shape(entry).members
     required = bedrock.shape(entry).metadata.get("required", ())
     enums = {name: bedrock.enum(each.name) for name, each in members.items() if bedrock.enum(each.name)}
@@ -258,7 +274,10 @@ def _forms(entry: str, actions: frozenset[str]) -> tuple[_Form, ...]:
 
 
 def _sound(form: Mapping[str, str | None], *, detected: bool) -> bool:
-    """Whether the values are consistent: a filter of higher strength detects at a lower confidence."""
+    """Whether `detected` fits the confidence and the strength of a content filter in `form`.
+
+    A filter of higher strength detects already at a lower confidence. The result is True if `form` has no confidence.
+    """
     confidence, strength = form.get("confidence"), form.get("filterStrength")
     if confidence is None or (strength is None and confidence != "NONE"):
         return True
@@ -304,7 +323,11 @@ def _draw_metrics(draw: st.DrawFn, used: Collection[str]) -> dict[str, Any]:
 
 
 def _draw_usage(draw: st.DrawFn, used: Collection[str]) -> dict[str, int]:
-    """Draw the units of all policies with a single draw. Each digit of the drawn number counts one policy's units."""
+    """Draw the numbers of used units, all from a single drawn number: each digit to the base `_MOST_UNITS` is one of
+    them.
+
+    The members of GuardrailUsage in `used` have at least 1.
+    """
     names = bedrock.shape("GuardrailUsage").members
     number = draw(st.integers(0, _MOST_UNITS ** len(names) - 1))
     usage: dict[str, int] = {}
@@ -315,9 +338,10 @@ def _draw_usage(draw: st.DrawFn, used: Collection[str]) -> dict[str, int]:
 
 
 def has_intervened(trace: Mapping[str, Any]) -> bool:
-    """Whether a GuardrailTraceAssessment contains a blocked input or output, or an anonymized output.
+    """Whether a guardrail blocked the input or the output, or anonymized the output, according to a
+    GuardrailTraceAssessment.
 
-    Recorded answers with such a trace stop with `guardrail_intervened`.
+    Recorded answers with such a trace have the stop reason `guardrail_intervened`.
     """
     outputs = chain.from_iterable(trace.get("outputAssessments", {}).values())
     return _gravest(outputs) != "NONE" or _gravest(trace.get("inputAssessment", {}).values()) == "BLOCKED"

@@ -21,7 +21,7 @@ from converse_strategies.leaves import Texts, chosen, composite, sampled
 from converse_strategies.streams import Event, stream_events
 
 PLACES: Final = st.integers(0, 2**16)
-"""Strategy for numbers that select a position in a list, modulo the list's length; it shrinks to the first position."""
+"""Strategy for numbers that select a position in a list, modulo its length. They shrink to the first position."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,10 @@ class HostileStream:
     position: int
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Print code that makes this object; by default, hypothesis would also print every field of the fault."""
-        del cycle  # a HostileStream cannot contain itself
+        """Print this object as code that makes it. Without this method, hypothesis would also print every field of the
+        fault.
+        """
+        del cycle  # not needed, because a HostileStream cannot contain itself
         with printer.group(14, "HostileStream(", ")"):
             printer.text("events=")
             printer.pretty(self.events)
@@ -60,12 +62,12 @@ def hostile_stream_events(
     max_blocks: int = 3,
     texts: Texts | None = None,
 ) -> HostileStream:
-    """Streams with exactly one fault in the order of events, drawn together with the fault.
+    """Streams with exactly one fault in the order of events, each together with the fault, as HostileStream.
 
-    `faults` are names from `converse_harness.faults.order.ORDER_FAULTS`, by default all that a stream of these kinds
-    can have; the other arguments are those of `stream_events`. A consumer should raise, or keep the received part and
-    report that the stream is broken; it should never report success. Raises InvalidArgument, when drawn, for an unknown
-    fault, and for a fault that no stream of these kinds can have.
+    `faults` are names from `converse_harness.faults.order.ORDER_FAULTS`, by default all that a stream with blocks of
+    `kinds` can have. The other arguments mean the same as in `stream_events`. A consumer should raise, or keep the
+    received part and report that the stream is broken; it should never report success. Raises InvalidArgument, when
+    drawn, for an unknown fault, and for a fault that no stream with blocks of `kinds` can have.
 
     >>> from hypothesis import find
     >>> hostile = find(hostile_stream_events(faults=["no_message_stop"]), lambda case: True)
@@ -92,7 +94,10 @@ def hostile_stream_events(
 
 @cache
 def witness(name: str, kinds: tuple[str, ...]) -> tuple[Block, ...] | None:
-    """Return the fewest blocks of these kinds that make the fault `name` possible; None if no blocks do."""
+    """Return as few blocks as possible, of some of `kinds`, with which a stream can have the fault `name`.
+
+    Return None if there are no such blocks.
+    """
     known = [block for kind, blocks in _WITNESSES.items() if kind in kinds for block in blocks]
     for more in ((), *((block,) for block in known), *pairwise([*known[:1], *known])):
         if ORDER_FAULTS[name].applicable_at(with_blocks(_BARE, more)):
@@ -101,9 +106,9 @@ def witness(name: str, kinds: tuple[str, ...]) -> tuple[Block, ...] | None:
 
 
 def with_blocks(events: Sequence[Event], blocks: Sequence[Block]) -> list[Event]:
-    """Return a copy of a complete stream, with new blocks after the last block.
+    """Return a copy of the complete stream `events` in which `blocks` come after the last block.
 
-    The new blocks are cut into deltas in the way of the neutral model family.
+    The new blocks are cut into deltas as for a model of no known family.
     """
     offset = sum("contentBlockStop" in event for event in events)
     added = list(cut_message({"role": "assistant", "content": copy.deepcopy(blocks)}, ByFamily(NEUTRAL, {})))[1:]
@@ -112,7 +117,8 @@ def with_blocks(events: Sequence[Event], blocks: Sequence[Block]) -> list[Event]
         members["contentBlockIndex"] += offset
     stop = dict(events[-2]["messageStop"])
     if stop["stopReason"] == "end_turn":
-        stop["stopReason"] = default_stop_reason(blocks)  # tool_use if a new block is a tool use for the client
+        # this is tool_use if one of the new blocks is a tool use for the client
+        stop["stopReason"] = default_stop_reason(blocks)
     return [*events[:-2], *added, {"messageStop": stop}, events[-1]]
 
 
@@ -132,4 +138,6 @@ _WITNESSES: Final[Mapping[str, tuple[Block, ...]]] = {
     "toolResult": ({"toolResult": {"toolUseId": "tooluse_0", "content": [{"text": "0"}]}},),
     "image": ({"image": {"format": "png", "source": {"bytes": b"0"}}},),
 }
-"""Kind of block -> its simplest blocks. At most two blocks in a row are needed to make a fault possible."""
+"""Kind of block -> the simplest blocks of this kind. To make a fault possible, at most two successive blocks are
+needed.
+"""

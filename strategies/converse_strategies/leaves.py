@@ -1,4 +1,6 @@
-"""Building blocks of the other strategies: composites, caching, choices, texts, names, ids and JSON values."""
+"""Basic parts of the other strategies: decorators for composites and caching, choices, texts, names, ids and JSON
+values.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ def cached(function: Callable[P, Made]) -> Callable[P, Made]:
 
     Building a strategy takes longer than drawing from it. Calls with an unhashable argument are not cached.
     """
-    remembered: Callable[..., Made] = lru_cache(maxsize=512, typed=True)(function)  # typed, because True == 1
+    # typed: otherwise the calls f(True) and f(1) would share a result
+    remembered: Callable[..., Made] = lru_cache(maxsize=512, typed=True)(function)
 
     @wraps(function)
     def build(*args: P.args, **kwargs: P.kwargs) -> Made:
@@ -40,9 +43,10 @@ def cached(function: Callable[P, Made]) -> Callable[P, Made]:
 
 
 def composite(function: Callable[Concatenate[st.DrawFn, P], Made]) -> Callable[P, st.SearchStrategy[Made]]:
-    """Work like `st.composite`, but cache the strategies, and call `st.composite` only at the first use.
+    """Work like `st.composite`, but cache the strategies, and call `st.composite` only when `function` is first used.
 
-    `st.composite` reads the source of the function. At import, this would take most of the package's import time.
+    The reason: `st.composite` reads the source of the function, which would take most of the time of importing this
+    package. For a public function, the arguments are checked, too.
     """
     late = cache(partial(st.composite, function))
     whole = inspect.signature(function)
@@ -60,7 +64,7 @@ def composite(function: Callable[Concatenate[st.DrawFn, P], Made]) -> Callable[P
         build_checked: Callable[..., st.SearchStrategy[Made]] = late()
         try:
             return build_checked(*args, **given)
-        except TypeError as error:  # hypothesis' message contains the name of its own inner function
+        except TypeError as error:  # its message names a function inside hypothesis instead of ours
             raise bad_call(function.__name__, signature, args, kwargs) or error from None
 
     vars(build)["__signature__"] = signature
@@ -74,10 +78,10 @@ def sampled(values: Sequence[Drawn]) -> st.SearchStrategy[Drawn]:
 
 
 def chosen(function: str, argument: str, asked: Collection[str] | None, known: Sequence[str]) -> tuple[str, ...]:
-    """The items of `asked` in the order of `known`; all items of `known` if `asked` is None.
+    """Return the items of `asked` in the order of `known`; if `asked` is None, return all of `known`.
 
-    Raises InvalidArgument for an unknown item, for an empty collection, and for a bare string, whose characters would
-    be taken as items.
+    Raises InvalidArgument for an unknown item, for an empty collection, and for a string, whose characters would be
+    taken for items. The message names `function` and `argument`.
 
     >>> chosen("images", "formats", ["gif", "png"], ("png", "jpeg", "gif"))
     ('png', 'gif')
@@ -96,7 +100,7 @@ _SCALARS: Final = st.none() | st.booleans() | _INTEGERS | st.floats(allow_nan=Fa
 
 CACHE_POINTS: Final = st.fixed_dictionaries({"type": st.just("default")})
 BLOBS: Final = st.binary(min_size=1, max_size=48)
-"""Bytes that stand for encrypted content or for a signature."""
+"""Strategy for bytes that take the place of encrypted content or of a signature."""
 
 MODEL_IDS: Final = (
     "amazon.nova-lite-v1:0",
@@ -109,7 +113,7 @@ MODEL_IDS: Final = (
     "openai.gpt-oss-20b-1:0",
     "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.amazon.nova-lite-v1:0",
 )
-"""Model ids of every family, with an inference profile and an ARN. The account number is from AWS's examples."""
+"""Model ids of every family, among them an inference profile and an ARN. The account number is from AWS's examples."""
 
 
 @cache
@@ -143,7 +147,8 @@ def special_texts() -> Texts:
     >>> find(special_texts(), lambda text: "\r" in text)
     '\r\n'
     """
-    # One draw of bytes instead of a list of draws, which takes longer than all other draws of a short stream.
+    # All parts are selected by one draw of bytes: a list of draws would take longer than all other draws of a short
+    # stream.
     parts = _EASILY_MISTAKEN
     return _known(
         made(st.binary(min_size=1, max_size=8), lambda drawn: "".join(parts[byte % len(parts)] for byte in drawn))
@@ -152,7 +157,7 @@ def special_texts() -> Texts:
 
 @cached
 def special_numbers() -> st.SearchStrategy[list[float]]:
-    """Lists of two numbers: an integer that 53 or 64 bits cannot represent, and a number with many decimal places.
+    """Lists of two numbers: a whole number that 53 or 64 bits cannot represent, and a number with many decimal places.
 
     >>> from hypothesis import find
     >>> find(special_numbers(), lambda numbers: True) == [2**53 + 1, 1e-07]
@@ -167,10 +172,10 @@ _LONG_FLOATS: Final = (1e-7, 0.1 + 0.2, 1e300)
 
 @composite
 def made(draw: st.DrawFn, values: st.SearchStrategy[Drawn], make: Callable[[Drawn], Made]) -> Made:
-    """Like `values.map(make)`, but counterexamples show the result.
+    """Draw from `values.map(make)` in such a way that counterexamples show the result.
 
-    hypothesis prints a value of `map` or `builds` as a call of our private function, which users cannot paste into a
-    test.
+    For a value of `map` or `builds`, hypothesis prints the call of our private function `make`, which users cannot
+    paste into a test.
 
     >>> from hypothesis import find
     >>> find(made(texts(), str.upper), lambda text: "A" in text)
@@ -202,9 +207,9 @@ def visible(text: str) -> str:
 
 
 def distinct(name: str, used: set[str], most: int) -> str:
-    """Make a name unique: if `used` contains the name, put a number at its end. Add the result to `used`.
+    """Return a unique name, and add it to `used`. If `used` contains `name`, a number is put at its end.
 
-    With a number, the result has at most `most` characters; the name is shortened if necessary.
+    A name with such a number has at most `most` characters; `name` is shortened if necessary.
 
     >>> used = set()
     >>> [distinct("tool", used, 4) for _ in range(3)]
@@ -229,7 +234,7 @@ def tool_names() -> st.SearchStrategy[str]:
 
 @composite
 def tool_use_ids(draw: st.DrawFn) -> str:
-    """Ids of tool uses in the form that most model families use in recorded answers.
+    """Ids of tool uses, in the form that most model families have in recorded answers.
 
     >>> from hypothesis import find
     >>> find(tool_use_ids(), lambda id: True)

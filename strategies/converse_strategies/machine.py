@@ -1,4 +1,6 @@
-"""Stateful tests of an agent: hypothesis generates and shrinks whole conversations, with tool uses and with trouble."""
+"""State machines that test an agent: hypothesis generates and shrinks whole conversations with tool uses and with
+failures.
+"""
 
 from __future__ import annotations
 
@@ -22,27 +24,31 @@ Ask = Callable[[str], Any]
 ToolUse = Mapping[str, Any]
 
 TROUBLES: Final = ("throttle", "overflow", "break_stream", "misuse_tool")
-"""The names of the state machine's rules in which something goes wrong. `misuse_tool` requires an agent with tools."""
+"""The names of the state machine's steps in which something fails. `misuse_tool` requires an agent with tools."""
 
 _THROTTLES: Final = 2
-"""The largest number of throttled attempts in a row. Each retry mode of boto3 makes at least three attempts, so one of
-them succeeds.
+"""The largest number of attempts that are throttled in a row. In each retry mode, boto3 makes at least three attempts,
+so one of them succeeds.
 """
 
 _rule = cast("Callable[..., Callable[[Callable[..., None]], Any]]", rule)
-"""hypothesis's decorator `rule`, cast because the type hints of `rule` do not allow argument names from a table."""
+"""The decorator `rule` of hypothesis. The type hints of `rule` do not allow arguments from a dict, so it is cast to a
+type that does.
+"""
 
 _SPARES: Final = 100
-"""How many answers of the model are available after the trouble. An agent may repeat the call, or make further calls to
-summarise the conversation.
+"""How many answers of the model are available after a failed call. An agent may repeat this call, or make further calls
+to summarise the conversation.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The result of one user input: `answer` is the agent's return value, or `error` is the agent's exception.
+    """The result of one user input: `answer` is what the agent returned; if it raised an exception, `error` is this
+    exception.
 
-    `trouble` is the name of the step that caused trouble, otherwise empty; `calls` are the calls that reached the fake.
+    `trouble` is the name of the step if something failed in it by design, otherwise empty. `calls` are the calls that
+    reached the fake.
     """
 
     text: str
@@ -65,7 +71,8 @@ class ConversationMachine(RuleBasedStateMachine):
     Bedrock.
 
     Invariants can read the open `fake`, the `agent`, and the history: `turns`, `calls`, `answers`, `errors`. Each step
-    of the conversation is a method call, which a failing test prints. Your own rules may call these methods, too.
+    of the conversation is a method call, which a failing test prints. Rules that a subclass adds may call these
+    methods, too.
     """
 
     _options: ClassVar[_Options]
@@ -86,7 +93,7 @@ class ConversationMachine(RuleBasedStateMachine):
             self._opened = stack.pop_all()
 
     def teardown(self) -> None:
-        """Close the fake, and raise the problems of the fake that no step has raised."""
+        """Close the fake, and raise its first problem that no step has raised. Hypothesis calls this at the end."""
         self._opened.close()
         self.fake.check_problems()
 
@@ -96,11 +103,11 @@ class ConversationMachine(RuleBasedStateMachine):
         """
         return self.agent(text)
 
-    # The history
+    # From here on: properties with the history of the conversation.
 
     @property
     def calls(self) -> Calls:
-        """The calls that asked a model for an answer, with retries; `calls.all` contains those of all operations."""
+        """The calls of Converse and ConverseStream, with all retries; `calls.all` has those of every operation."""
         return self.fake.calls
 
     @property
@@ -110,10 +117,12 @@ class ConversationMachine(RuleBasedStateMachine):
 
     @property
     def errors(self) -> list[Exception]:
-        """The agent's exceptions in turns with trouble."""
+        """The agent's exceptions, one for each turn in which it raised one. Only turns with a planned failure allow
+        exceptions.
+        """
         return [turn.error for turn in self.turns if turn.error is not None]
 
-    # The steps
+    # From here on: the steps of a conversation. Each plays one user input.
 
     def chat(self, text: str, answer: str) -> None:
         """The user sends a text, and the model answers."""
@@ -128,19 +137,26 @@ class ConversationMachine(RuleBasedStateMachine):
         self._play(text, [*map(_asking, groups), reply.text(answer)])
 
     def throttle(self, text: str, times: int, answer: str, uses: Sequence[ToolUse] = ()) -> None:
-        """The service throttles the first `times` attempts after the tool uses; then the model answers."""
+        """The service throttles the first `times` calls; then the model answers.
+
+        If `uses` is not empty, these tool uses come before.
+        """
         self._play(text, [*_before(uses), reply.throttled().times(times), reply.text(answer)], trouble="throttle")
 
     def overflow(self, text: str, answer: str, uses: Sequence[ToolUse] = ()) -> None:
-        """The service refuses the call because the context is too long. If the agent calls again, the model answers."""
+        """The service refuses a call because the context is too long. If the agent calls again, the model answers.
+
+        If `uses` is not empty, these tool uses come before.
+        """
         trouble = [reply.context_overflow(), reply.text(answer).times(_SPARES)]
         self._play(text, [*_before(uses), *trouble], trouble="overflow", may_fail=True)
 
     def break_stream(
         self, text: str, answer: str, after: int, exception: StreamException, uses: Sequence[ToolUse] = ()
     ) -> None:
-        """The stream fails after `after` events, at the latest before its last event. If the agent calls again, the
-        model answers.
+        """The stream fails with `exception` after `after` events, at the latest before its last event.
+
+        If the agent calls again, the model answers. If `uses` is not empty, these tool uses come before.
         """
         whole = reply.text(answer)
         broken = whole.fails_after(min(after, sum(1 for _ in whole.events()) - 1), exception)
@@ -148,8 +164,9 @@ class ConversationMachine(RuleBasedStateMachine):
         self._play(text, replies, trouble="break_stream", may_fail=True)
 
     def misuse_tool(self, text: str, use: ToolUse, answer: str) -> None:
-        """The model requests an unknown tool, or a known tool with a wrong input. If the agent calls again, the model
-        answers.
+        """The model requests an unknown tool, or a known tool with a wrong input, as `use` says.
+
+        If the agent calls again, the model answers.
         """
         replies = [_asking([use]), reply.text(answer).times(_SPARES)]
         self._play(text, replies, trouble="misuse_tool", may_fail=True)
@@ -218,18 +235,22 @@ def conversation_machine(
     history: HistoryLevel = "note",
     server: bool = False,
 ) -> type[ConversationMachine]:
-    """A hypothesis state machine that talks to an agent: texts, tool uses, throttling, broken streams, in any order.
+    """A hypothesis state machine that talks to an agent: texts, tool uses, throttling and broken streams, in any order.
 
-    `agent` makes a new agent for each conversation, while the fake is open; the agent is called with the user's text.
-    With `server`, the fake is a loopback server, and `agent` gets the server's URL. `tools` are the agent's ToolSpecs;
-    the model requests these tools with valid inputs. `texts` and `answers` are strategies for the texts of the user and
-    of the model. `troubles` are some of "throttle" (boto's own retries succeed), "overflow" (the context is too long),
-    "break_stream" (an exception amid the events) and "misuse_tool" (an unknown tool or a wrong input), by default all.
-    In all troubles but "throttle", an agent may raise `may_raise` and leave replies unused. The test fails for any
-    other exception or unused reply, for a request that Bedrock would refuse (at the level `rules`), and, if `history`
-    is "fail", for a request that changes earlier messages of the model. `invariants` are functions that are called with
-    the machine after each step; a subclass may add its own with `@invariant()`. Raises InvalidArgument for a wrong
-    argument.
+    `agent` is a function that makes a new agent for each conversation, while the fake is open. The agent is called with
+    the user's text. If `server` is true, the fake is a loopback server, and `agent` is called with the server's URL.
+    `tools` are the agent's ToolSpecs; the model requests these tools with valid inputs. `texts` is a strategy for the
+    user's texts, `answers` for those of the model.
+
+    `troubles` are the steps in which something fails, by default all that are possible. They are "throttle" (boto's own
+    retries succeed), "overflow" (the context is too long), "break_stream" (an exception amid the events) and
+    "misuse_tool" (an unknown tool or a wrong input). In all of them but "throttle", an agent may raise `may_raise` and
+    leave replies unused. The test fails for any other exception or unused reply, and for a request that Bedrock would
+    refuse (according to the level `rules`). If `history` is "fail", it also fails for a request that changes earlier
+    messages of the model.
+
+    `invariants` are functions that are called with the machine after each step; a subclass may add its own with
+    `@invariant()`. Raises InvalidArgument for a wrong argument.
 
     >>> from converse_harness.intercept.clients import create_client
     >>> def make_agent():
@@ -256,7 +277,7 @@ def conversation_machine(
     answered = leaves.visible_texts() if answers is None else answers
     uses = st.one_of([tool_uses(spec).map(_without_id) for spec in tools])
     wrong = st.one_of([invalid_tool_uses(spec).map(_without_id) for spec in tools])
-    # The model may request tools before the trouble.
+    # In steps with a failure, the model may request tools before the failure.
     some = {"uses": st.lists(uses, max_size=2)} if tools else {}
     exchange: dict[str, st.SearchStrategy[Any]] = {"text": said, "answer": answered}
     arguments: dict[str, dict[str, st.SearchStrategy[Any]]] = {

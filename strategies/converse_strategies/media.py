@@ -1,8 +1,8 @@
-"""Strategies for images, documents, videos and audio: a tiny file of every format of AWS's model, and documents of
-drawn text.
+"""Strategies for images, documents, videos and audio. Each format of AWS's model has a tiny file; plain-text documents
+contain drawn text.
 
-Audio and video files are empty containers of their format, since consumers only pass them on. Long files are stored as
-base64 of zlib data.
+Audio and video files are empty containers of their format, since consumers only pass them on. Long files are stored
+here as base64 of zlib data.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from converse_strategies import leaves
 from converse_strategies.leaves import Texts, cached, chosen, composite
 
 Text = Callable[[Sequence[str]], bytes]
-"""(paragraphs) -> the bytes of a file that contains the paragraphs, for example as lines or rows."""
+"""Function that takes paragraphs, and returns the bytes of a file that contains them, for example as lines or rows."""
 
 
 def _txt(paragraphs: Sequence[str]) -> bytes:
@@ -61,7 +61,7 @@ def html(paragraphs: Sequence[str]) -> bytes:
 
 
 def csv(paragraphs: Sequence[str]) -> bytes:
-    r"""The paragraphs as CSV (RFC 4180): a header, and one row with number and text per paragraph.
+    r"""Return the paragraphs as CSV (RFC 4180): a header, and one row per paragraph with its number and its text.
 
     >>> csv(["one, two"])
     b'number,text\r\n1,"one, two"\r\n'
@@ -77,12 +77,16 @@ def _unpacked(text: str) -> bytes:
 
 
 _ISO: Final = b"\0\0\0\x14ftyp%b\0\0\2\0%b\0\0\0\x08mdat"
-"""An ISO base media file: an `ftyp` box, whose brand is a parameter (used twice), and an empty `mdat` box."""
+"""A bytes template for an ISO base media file: an `ftyp` box and an empty `mdat` box. The brand of the file is inserted
+twice.
+"""
 
 _EBML: Final = (
     b"\x1aE\xdf\xa3%bB\x86\x81\1B\xf7\x81\1B\xf2\x81\4B\xf3\x81\x08B\x87\x81\4B\x85\x81\2B\x82%b\x18S\x80g\x82\xec\x80"
 )
-"""A Matroska file: an EBML head, whose length and document type are parameters, and an empty segment."""
+"""A bytes template for a Matroska file: an EBML head and an empty segment. The length of the head and the document type
+are inserted.
+"""
 
 _MATROSKA: Final = _EBML % (b"\xa3", b"\x88matroska")
 _WEBM: Final = _EBML % (b"\x9f", b"\x84webm")
@@ -98,7 +102,7 @@ TEXTS: Final[Mapping[str, Text]] = {"txt": _txt, "md": _md, "csv": csv, "html": 
 """Plain-text format of AWS's DocumentFormat -> the function that makes a file in this format; the simplest is first."""
 
 DOCUMENTS: Final[Mapping[str, bytes]] = {
-    # A PDF of three pages.
+    # The PDF has three pages.
     "pdf": _unpacked("""
 eNq9ktFKwzAUhu/zFOemoBfapmmaFsbA6Yag4tgKXgwvsjXbOmYibabTl/TCN9AXMc3mNhYHgmAph/bPyX/OdxKve9E5wacR8j4+394RhgDUcIYa
 DfCzl0cB/jnXfK4m4Hf5RFQQmoQeNJtIyLxODJ0Nqzz/qsgrGEQ2PbYxqeO9cVQLqYHsmBDHpKNMit9fDLX9rUUMfotXYrVyKeZPQhcjDn5bjlRe
@@ -106,7 +110,8 @@ SNPhXSHPZFVshG2B6Mcu61gKY7eC8m9EXvCWWsIgMAJNKSRRaBruiUotypGhqvfbBuwHBrKeRv0aLqmN
 4RCyMbAQGAsgy+HI9qikOIZsBu2stlvvWBvH/4rF9rDYX7D0szqIlfwrVrqHlbpYEf411rQUh89rWYoxCgAHKNg8EFNKKIxho2FzX+yK3Gpx5GiY
 EEcLSeBohMaOFkVuDcqwo8Wx68eSHT9d8mIuSjusfvEqDJs5AaU04O+xVpqX2pInjCHPa9920BdT8C4Y
 """),
-    # One paragraph, "text". In xlsx a paragraph is a row with its number and its text.
+    # The files in docx and xlsx contain one paragraph, "text". In xlsx, it is a row with the number and the text of the
+    # paragraph.
     "docx": _unpacked("""
 eNqdVM2O0zAQTunChROiD2B8Q6hxFyRAVZMVYkFarQQVWk4IrUwybSMS27K9/RGXfY99Bh6AJ+HGgSMnXgCJmaTdkmwWUB15HHs834y/z/L4uLvX
 C6p2L1ipR18/d4KA+l1cefdcKw/Kn56sDLj34bLIRwdo2Bysy7SK+H444AxUotNMTSP+9uRl/ylnzkuVylwriPgKHD+IRyUCw1jlIj7z3gyFcMkM
@@ -126,7 +131,8 @@ B99/rAG3qt0odXoG6CKC1ZK4sGJzbbWJJJ7Lk2ObK0F5rq8GD9Ro6DVcPIQd+/nsQyAdqAlZFDK6LznY
 KRAMYQqR6rglO0BkZWm9OvsDXTxvK9b0z7UJYN7BJcDrpYkb2XQ0L5vS8XP1zNVjOpsnrHT+tXzeeTNxTCWVOM9XZ+uqs7eyqqxW4LcDnp+uqLe/
 WtvWsw==
 """),
-    # An OLE compound file (old Office) with one empty stream: WordDocument or Workbook.
+    # The files in doc and xls are OLE compound files, as of old Office, with one empty stream: WordDocument or
+    # Workbook.
     "doc": _unpacked("""
 eNq7cF7wwcKNUg8Z0IAdAzPDv/+cDGxIYoxQDAYCDED5//9BTBgNAv9HwZACf4H432gwjFgQxJAPhCUMCgyuDHlAuoihkoEUIMbAyggzi5FIPcjl
 RTjQ9iKGFAYXIJ3MUMqQy5AKdgexQIqBiRHZP6TaTwVAsv1UBhTZDwBNMPhk
@@ -136,7 +142,7 @@ eNq7cF7wwcKNUg8Z0IAdAzPDv/+cDGxIYoxQDAYCDED5//9BTBgNAv9HwZACf4H432gwjFgQxJAPhCUM
 RTjQ9iKGbIYksDuyGUgFQgxMjMj+IdV+KgCS7acyoMh+AA7u9s8=
 """),
 }
-"""Each other format of AWS's DocumentFormat -> a file in this format."""
+"""Each format of AWS's DocumentFormat that is not plain text -> a file in this format."""
 
 IMAGES: Final[Mapping[str, bytes]] = {
     "png": content.png([b"\0\0\0"]),
@@ -186,7 +192,7 @@ AUDIOS: Final[Mapping[str, bytes]] = {
 
 Block = dict[str, Any]
 _Pair = tuple[str, str]
-"""(member of a block's source, such as `bytes`; the block's format, or "" for a block without a format)."""
+"""(member of the block's `source`, such as `bytes`; format of the block, or "" for a block without a format)"""
 
 _SIDE: Final = 16
 """The largest height and width of an image, in pixels."""
@@ -202,7 +208,8 @@ _EXTRAS: Final = st.sampled_from([(context, cited) for context in (False, True) 
 
 @composite
 def images(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: Collection[str] | None = None) -> Block:
-    """AWS ImageBlocks: PNG of one colour and 1 to 16 pixels each way, a pixel of JPEG, GIF or WebP, or an object of S3.
+    """AWS ImageBlocks: PNG files of one colour, with 1 to 16 pixels per side; one-pixel files of other formats;
+    locations in S3.
 
     `formats` are some of AWS's ImageFormat, `sources` some of `bytes` and `s3Location`. Raises InvalidArgument, when
     drawn, for a value that the installed botocore lacks.
@@ -215,8 +222,8 @@ def images(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: 
     source, form = draw(_pairs("images", "Image", formats, sources))
     if source == "s3Location":
         return {"format": form, "source": _draw_s3(draw, form)}
-    # Only PNG uses the size and the colour, but all formats draw them: hypothesis treats the value with the fewest
-    # draws as the simplest, and the simplest image should be a PNG.
+    # Only PNG uses the size and the colour, but they are drawn for all formats. Hypothesis treats the value with the
+    # fewest draws as the simplest, and the simplest image should be a PNG.
     height, width = divmod(draw(_SIZES), _SIDE)
     row = draw(_COLOURS).to_bytes(3) * (width + 1)
     return {"format": form, "source": {"bytes": png([row] * (height + 1)) if form == "png" else IMAGES[form]}}
@@ -231,13 +238,13 @@ def documents(
     names: Texts | None = None,
     texts: Texts | None = None,
 ) -> Block:
-    """AWS DocumentBlocks with a name that Bedrock accepts: files, an object of S3, a text, or texts as chunks.
+    """AWS DocumentBlocks: the source is a file, a location in S3, a text, or a list of texts. Bedrock accepts the name.
 
-    `formats` are some of AWS's DocumentFormat, `sources` some of `bytes`, `text`, `content` and `s3Location`. Texts and
-    chunks have citations enabled, and no format or a plain-text one. `names` defaults to `document_names()`. `texts`
-    are the contents of plain-text documents (a blank text gets a character); each other format has one constant file.
-    Raises InvalidArgument, when drawn, for a value that the installed botocore lacks, and if the sources allow none of
-    the formats.
+    `formats` are some of AWS's DocumentFormat, `sources` some of `bytes`, `text`, `content` and `s3Location`. With the
+    sources `text` and `content`, citations are enabled, and the format is missing or a plain-text one. `names` is a
+    strategy for names, by default `document_names()`. `texts` is a strategy for the contents of plain-text documents; a
+    blank text gets one more character. Each other format has one constant file. Raises InvalidArgument, when drawn, for
+    a value that the installed botocore lacks, and if the sources allow none of the formats.
 
     >>> from hypothesis import find
     >>> find(documents(sources=["bytes"]), lambda document: True)
@@ -253,7 +260,9 @@ def documents(
         case "content":
             block["source"] = {"content": [{"text": text} for text in draw(paragraphs)]}
         case "bytes":
-            lines = draw(paragraphs)  # drawn even if the format does not use them, like the size in `images`
+            # Drawn even if the format does not use them: so the simplest document for hypothesis, the one with the
+            # fewest draws, is a plain text.
+            lines = draw(paragraphs)
             block["source"] = {"bytes": TEXTS[form](lines) if form in TEXTS else DOCUMENTS[form]}
         case _:
             block["source"] = _draw_s3(draw, form)
@@ -261,7 +270,7 @@ def documents(
     if context:
         block["context"] = draw(leaves.visible_texts(texts))
     if source in ("text", "content"):
-        cited = True  # Bedrock requires citations here
+        cited = True  # for these sources, Bedrock requires that citations are enabled
     if cited is not None:
         block["citations"] = {"enabled": cited}
     return block
@@ -269,7 +278,7 @@ def documents(
 
 @composite
 def videos(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: Collection[str] | None = None) -> Block:
-    """AWS VideoBlocks: the container of each format, with nothing in it, or an object of S3.
+    """AWS VideoBlocks: empty containers of each format, or locations in S3.
 
     `formats` are some of AWS's VideoFormat, `sources` some of `bytes` and `s3Location`. Raises InvalidArgument, when
     drawn, for a value that the installed botocore lacks.
@@ -283,7 +292,7 @@ def videos(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: 
 
 @composite
 def audios(draw: st.DrawFn, *, formats: Collection[str] | None = None, sources: Collection[str] | None = None) -> Block:
-    """AWS AudioBlocks: silent WAV and PCM, the empty container of each other format, or an object of S3.
+    """AWS AudioBlocks: silence as WAV and PCM, empty containers of the other formats, or locations in S3.
 
     `formats` are some of AWS's AudioFormat, `sources` some of `bytes` and `s3Location`. Raises InvalidArgument, when
     drawn, for a value that the installed botocore lacks; an old botocore has no AudioBlock at all.
@@ -304,7 +313,7 @@ def _draw_file(
 
 @cache
 def document_names() -> Texts:
-    """Names of documents as Bedrock takes them: letters, digits, hyphens, parentheses, brackets and single spaces.
+    """Names of documents that Bedrock accepts: letters, digits, hyphens, parentheses, brackets and single spaces.
 
     Source: the rule `document_names_are_plain` in `converse_harness.bedrock.rules`.
 
@@ -328,7 +337,10 @@ _SOURCES: Final = ("bytes", "text", "content", "s3Location")
 def _pairs(
     function: str, kind: str, formats: Collection[str] | None, sources: Collection[str] | None
 ) -> st.SearchStrategy[_Pair]:
-    """Strategy for the valid pairs of source and format. Raises InvalidArgument if there are none."""
+    """Return a strategy for the valid pairs of a source and a format, among the given `formats` and `sources`.
+
+    `kind` is Image, Document, Video or Audio. Raises InvalidArgument if there is no valid pair.
+    """
     if not bedrock.has_shape(f"{kind}Block"):
         raise InvalidArgument(
             f"{function}(): botocore {bedrock.botocore_version()} has no {kind}Block. Upgrade (pip install --upgrade "

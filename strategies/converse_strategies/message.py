@@ -26,13 +26,14 @@ _LIMITS: Final = {"document": MAX_DOCUMENTS, "image": MAX_IMAGES, "cachePoint": 
 def user_messages(
     draw: st.DrawFn, *, kinds: Collection[str] | None = None, max_blocks: int = 3, texts: Texts | None = None
 ) -> Message:
-    """Messages of the user that Bedrock accepts as the first of a conversation, without blank texts and tool results.
+    """Messages of the user that Bedrock accepts at the beginning of a conversation, so without blank texts and tool
+    results.
 
-    `kinds` are some of text, image, document, video, audio, searchResult, guardContent and cachePoint; a message with a
-    document also has a text, and a cache point follows another block. `texts` is a strategy for texts; a blank text
-    gets one more character. Source: besides AWS's model, reports of Bedrock's users about refused requests: with blank
-    texts, empty messages, documents without a text, documents with equal or invalid names, or more than five documents.
-    Raises InvalidArgument, when drawn, for an unknown kind.
+    `kinds` are some of text, image, document, video, audio, searchResult, guardContent and cachePoint. A message with a
+    document also has a text, and a cache point is never the first block. `texts` is a strategy for texts; a blank text
+    gets one more character. Source: AWS's model, and reports of Bedrock's users about refused requests. Such requests
+    have blank texts, empty messages, documents without a text, documents with equal or invalid names, or more than five
+    documents. Raises InvalidArgument, when drawn, for an unknown kind.
 
     >>> from hypothesis import find
     >>> find(user_messages(), lambda message: True)
@@ -46,7 +47,7 @@ def user_messages(
 def messages(
     draw: st.DrawFn, *, kinds: Collection[str] | None = None, max_blocks: int = 3, texts: Texts | None = None
 ) -> Message:
-    """Messages of the user or of the assistant; `kinds` are kinds of blocks of either role.
+    """Messages of the user or of the assistant. `kinds` are kinds of blocks that the user or the assistant sends.
 
     >>> from hypothesis import find
     >>> find(messages(), lambda message: message["role"] == "assistant")
@@ -63,8 +64,10 @@ def messages(
 
 
 class Used:
-    """State that all messages of one request share: the document names, the number of blocks of each kind, and whether
-    a cache point of five minutes came.
+    """What all messages of one request have in common. `documents` contains the names of the documents so far.
+
+    `counts` has the number of blocks of each kind. `caches_briefly` is true after a cache point with a lifetime of five
+    minutes.
     """
 
     def __init__(self) -> None:
@@ -73,9 +76,10 @@ class Used:
         self.caches_briefly = False
 
     def has_room(self, block: Block) -> bool:
-        """Count a block. Return False if the request already has as many blocks of this kind as Bedrock allows.
+        """Count `block`. Return False if the request already has as many blocks of this kind as Bedrock allows.
 
-        A document gets a unique name, and a cache point does not last longer than an earlier cache point.
+        If `block` is a document, its name is made unique. If it is a cache point, its lifetime is made no longer than
+        that of an earlier one.
         """
         kind = next(iter(block))
         self.counts[kind] += 1
@@ -89,9 +93,11 @@ class Used:
 
 
 def shorten(point: dict[str, Any], briefly: bool) -> bool:
-    """Remove the lifetime of one hour from a cache point if an earlier cache point has the default, five minutes.
+    """Remove the lifetime from `point` if it is longer than five minutes, the default, and an earlier cache point has
+    the default.
 
-    `briefly` is true if there is such an earlier cache point. Return True if there is one for the next cache point.
+    `briefly` says whether an earlier cache point has the default. Return the value of `briefly` for the next cache
+    point.
     """
     if briefly and point.get("ttl", _BRIEF) != _BRIEF:
         del point["ttl"]
@@ -102,7 +108,8 @@ _BRIEF: Final = "5m"
 
 
 def _user_kinds(kinds: Collection[str] | None) -> tuple[str, ...]:
-    """Return the requested kinds of blocks of a user, by default all kinds that the installed botocore has.
+    """Return the kinds of blocks in `kinds`, which a user may send; if `kinds` is None, all that the installed botocore
+    has.
 
     Raises InvalidArgument for any other kind.
     """
@@ -113,9 +120,9 @@ def _user_kinds(kinds: Collection[str] | None) -> tuple[str, ...]:
 def _draw_user_content(
     draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts, max_blocks: int, used: Used
 ) -> list[Block]:
-    """Draw the content of one user message.
+    """Draw the content of one user message: at most `max_blocks` blocks of some of `kinds` and, if needed, a text.
 
-    `used` counts the blocks of the request, because Bedrock limits their number.
+    `used` counts the blocks of the whole request, because Bedrock limits their number.
     """
     content: list[Block] = []
     for block in draw(_user_blocks(kinds, texts, max_blocks)):
@@ -155,7 +162,9 @@ _USER: Final[Mapping[str, Callable[[Texts], st.SearchStrategy[Any]]]] = {
     "video": lambda texts: videos(),
     "audio": lambda texts: audios(),
 }
-"""Strategies for the blocks of a user, except tool results; the simplest first."""
+"""Kind of block that a user sends, except tool results -> function that takes a strategy for texts, and returns one for
+the content of the block. The simplest comes first.
+"""
 
 _ANSWERED: Final = ("text", "toolUse", "reasoningContent", "citationsContent")
 """The members of ContentBlock that the assistant sends in a conversation."""
@@ -171,14 +180,17 @@ def conversations(
     kinds: Collection[str] | None = None,
     texts: Texts | None = None,
 ) -> list[Message]:
-    """Conversations that Bedrock accepts: the user begins and ends, and roles alternate.
+    """Conversations that Bedrock accepts: the first and the last message are the user's, and the roles alternate.
 
-    Every tool use has a result in the next message, and every result has a tool use; the input satisfies the schema of
-    the tool. No text is blank; a message with documents has a text, and a conversation has at most five documents, with
-    different names. `tools` are the Tools (or ToolSpecifications) that the assistant may use: by default any tools,
-    none if `tools` is empty. A turn is an answer of the assistant and the user's next message. `kinds` are the members
-    of ContentBlock to choose from, for both roles. Source: AWS's model, and reports of Bedrock's users about refused
-    requests.
+    Each turn, after the first message, consists of an answer of the assistant and the user's next message. Every tool
+    use has a result in the next message, every result has a tool use, and the input satisfies the schema of the tool.
+    No text is blank. A message with documents has a text; a conversation has at most five documents, with different
+    names.
+
+    `tools` are the Tools (or ToolSpecifications) that the assistant may use. By default it uses tools of any name; if
+    `tools` is empty, it uses none. `kinds` are the members of ContentBlock to choose from, for both roles. `texts` is a
+    strategy for texts; a blank text gets one more character. Source: AWS's model, and reports of Bedrock's users about
+    refused requests.
 
     >>> from hypothesis import find
     >>> [message["role"] for message in find(conversations(min_turns=1), lambda messages: True)]
@@ -195,7 +207,9 @@ def conversations(
 
 
 class _Turn(NamedTuple):
-    """An answer and the user's next message. `tools` contains pairs of a tool use and the result of this tool use."""
+    """An answer of the assistant and the user's next message, in `messages`. `tools` has one pair per tool use: it and
+    its result.
+    """
 
     messages: list[Message]
     tools: list[tuple[dict[str, Any], dict[str, Any]]]
@@ -221,7 +235,9 @@ def _turn(
 
 
 def _specs(tools: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the tools that the client runs, which have a specification; system tools and cache points are left out."""
+    """Return those of `tools` that have a specification: the client runs them. System tools and cache points are left
+    out.
+    """
     return [tool for tool in tools if "toolSpec" in tool or "inputSchema" in tool]
 
 
@@ -247,14 +263,20 @@ def _answered() -> list[str]:
 
 
 def kinds_of_conversations() -> tuple[str, ...]:
-    """Return the members of ContentBlock that a message in a conversation may have, whatever its role is."""
+    """Return the members of ContentBlock that messages of a conversation may have: those of the assistant, then those
+    of the user.
+    """
     return tuple(dict.fromkeys((*_answered(), *_user_kinds(None))))
 
 
 def _kinds_of(
     kinds: Collection[str] | None, tools: Sequence[Mapping[str, Any]] | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the requested kinds of blocks for the assistant and for the user; `text` if a role has none."""
+    """Return (kinds of blocks for the assistant, kinds of blocks for the user): those of `kinds`, by default all.
+
+    The assistant gets `toolUse` only if `tools` is None or contains a tool that the client runs. If nothing is left for
+    a role, it gets `text`.
+    """
     wanted = chosen("conversations", "kinds", kinds, kinds_of_conversations())
     never = "toolUse" if tools is not None and not _specs(tools) else None
     of_assistant = tuple(kind for kind in _answered() if kind in wanted and kind != never)

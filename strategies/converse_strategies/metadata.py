@@ -16,7 +16,7 @@ _CACHED_TOKENS: Final = st.integers(0, _MOST_TOKENS)
 _CACHE_KEYS: Final = ("none", "counts", "details", "undocumented")
 
 USAGE_SIZE: Final = 10
-"""The number of bytes that `read_usage` reads."""
+"""The number of bytes in the argument of `read_usage`."""
 
 _CONTEXT: Final = 1_000_000
 
@@ -25,19 +25,21 @@ ROUTED: Final = (
     "arn:aws:bedrock:us-east-1::foundation-model/anthropic.claude-3-haiku-20240307-v1:0",
     "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.meta.llama3-1-8b-instruct-v1:0",
 )
-"""Targets of a prompt router: models and an inference profile. The account number is from AWS's examples."""
+"""Models to which a prompt router may send a request; one is an inference profile. The account number is from AWS's
+examples.
+"""
 
 
 @composite
 def token_usages(draw: st.DrawFn, *, cached: bool | None = None) -> dict[str, Any]:
     """AWS TokenUsages that add up: the total is the sum of input, output, cache read and cache write tokens.
 
-    With `cached=True` every usage has counts of the prompt cache, with `cached=False` no usage has them; by default
-    some usages have them. The entries of `cacheDetails`, one per time to live, add up to `cacheWriteInputTokens`; older
-    versions of botocore have no `cacheDetails`. Some usages have `serverToolUsage` and the cache's counts a second
-    time, as recorded: AWS's model does not have these members, and botocore drops them. Source: the usage of all 356
-    recorded answers adds up like this, and no count of input or output is 0. Each count except the total is at most two
-    million, the longest context of a model.
+    If `cached` is true, every usage has counts of the prompt cache; if `cached` is false, none has. By default, some
+    have. The entries of `cacheDetails`, one per time to live, add up to `cacheWriteInputTokens`; older versions of
+    botocore have no `cacheDetails`. Some usages have the member `serverToolUsage`, and the counts of the cache under a
+    second name. Such members occur in recorded answers, but not in AWS's model, so botocore drops them. Each count
+    except the total is at most two million, the longest context of a model. Source: the usages of all 356 recorded
+    answers add up like this, and none has an input or output of 0.
 
     >>> from hypothesis import find
     >>> find(token_usages(), lambda usage: True)
@@ -55,7 +57,10 @@ def token_usages(draw: st.DrawFn, *, cached: bool | None = None) -> dict[str, An
 
 
 def read_usage(drawn: bytes) -> dict[str, Any]:
-    """Read ten drawn bytes as a TokenUsage of a recorded shape; half of them have only the three usual members."""
+    """Convert ten drawn bytes to a TokenUsage, with the same members as one of the recorded usages.
+
+    Half of the usages have only the input, output and total tokens.
+    """
     given, answered = 1 + int.from_bytes(drawn[1:4], "big") % _CONTEXT, 1 + int.from_bytes(drawn[4:6], "big")
     shape = drawn[0] >> 5
     if shape < 4:
@@ -96,7 +101,9 @@ def _usage(
 
 
 def _cache_details(draw: st.DrawFn, written: int) -> list[dict[str, Any]]:
-    """Draw the `cacheDetails` for `written` cache write tokens: one entry per time to live, with a number of tokens."""
+    """Draw the member `cacheDetails`: one entry per time to live. The numbers of tokens in the entries add up to
+    `written`.
+    """
     times_to_live = draw(st.lists(sampled(bedrock.enum("CacheTTL")), min_size=1, max_size=2, unique=True))
     first = written if len(times_to_live) == 1 else draw(st.integers(1, written))
     counts = (first, written - first)
@@ -105,7 +112,8 @@ def _cache_details(draw: st.DrawFn, written: int) -> list[dict[str, Any]]:
 
 @composite
 def performance_configs(draw: st.DrawFn) -> dict[str, Any]:
-    """AWS PerformanceConfigurations: dicts with one of the latencies in botocore's model.
+    """AWS PerformanceConfigurations: dicts with `latency`, whose value is one of those in the installed botocore's
+    model.
 
     >>> from hypothesis import find
     >>> find(performance_configs(), lambda config: True)
@@ -116,7 +124,8 @@ def performance_configs(draw: st.DrawFn) -> dict[str, Any]:
 
 @composite
 def service_tiers(draw: st.DrawFn) -> dict[str, Any]:
-    """AWS ServiceTiers. Raises NotInModel, when drawn, if the installed botocore has no ServiceTier.
+    """AWS ServiceTiers: dicts with the type of a tier. Raises NotInModel, when drawn, if the installed botocore has no
+    ServiceTier.
 
     >>> from hypothesis import find
     >>> find(service_tiers(), lambda tier: tier["type"] == "flex")
@@ -127,10 +136,11 @@ def service_tiers(draw: st.DrawFn) -> dict[str, Any]:
 
 @composite
 def traces(draw: st.DrawFn, *, guardrails: st.SearchStrategy[dict[str, Any]] | None = None) -> dict[str, Any]:
-    """AWS ConverseTraces and ConverseStreamTraces: a prompt router's choice, a guardrail's findings, or both.
+    """AWS ConverseTraces, which are also ConverseStreamTraces: a prompt router's choice, a guardrail's findings, or
+    both.
 
-    `guardrails` is a strategy for GuardrailTraceAssessments; if given, every trace contains one. By default, some
-    traces contain one that `guardrail_traces()` draws.
+    `guardrails` is a strategy for GuardrailTraceAssessments; if it is given, every trace contains one. By default, some
+    traces contain one from `guardrail_traces()`.
 
     >>> from hypothesis import find
     >>> find(traces(), lambda trace: True)

@@ -1,4 +1,4 @@
-"""Strategies for requests that Bedrock refuses, each because of exactly one rule."""
+"""Strategy for requests that Bedrock refuses. Each request breaks exactly one rule."""
 
 from __future__ import annotations
 

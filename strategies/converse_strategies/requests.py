@@ -51,21 +51,24 @@ def converse_requests(
 ) -> Json:
     """Requests that Bedrock accepts for their model, as keyword arguments of boto3's `converse` and `converse_stream`.
 
-    The messages are those of `conversations()`, which describes `min_turns`, `max_turns` and `kinds`; the assistant
-    uses only the tools of `toolConfig`. About half of the requests have a `toolConfig`; every request has one if
-    `tool_configs`, a strategy for ToolConfigurations, is given. Other members are optional. There are at most four
-    cache points, and all models allow the `maxTokens`. If the model id is a prompt of Prompt management, the request
-    has `promptVariables`, and not the members that such a prompt forbids. With `stream`, the request is one for
-    ConverseStream, and a `guardrailConfig` is a GuardrailStreamConfiguration. Source: AWS's model, and
-    `converse_harness.bedrock.rules`. Raises InvalidArgument, when drawn, for an unknown kind and for an invalid
-    ToolConfiguration.
+    The messages are those of `conversations()`, which explains `min_turns`, `max_turns` and `kinds`. `model_ids` is a
+    strategy for model ids, by default for ids of existing models and a prompt of Prompt management. `tool_configs` is a
+    strategy for ToolConfigurations. If it is given, every request has a `toolConfig`, otherwise about half of them; the
+    assistant uses only these tools. `texts` is a strategy for texts.
+
+    The other members of a request are optional. There are at most four cache points, and `maxTokens` is within the
+    limits of all models. If the model id is a prompt of Prompt management, the request has `promptVariables`, but no
+    member that Bedrock forbids in this case. If `stream` is true, the request is one for ConverseStream, so a
+    `guardrailConfig` is a GuardrailStreamConfiguration. Source: AWS's model, and `converse_harness.bedrock.rules`.
+    Raises InvalidArgument, when drawn, for an unknown kind and for an invalid ToolConfiguration.
 
     >>> from hypothesis import find
     >>> find(converse_requests(), lambda request: True)
     {'modelId': 'amazon.nova-lite-v1:0', 'messages': [{'role': 'user', 'content': [{'text': '0'}]}]}
     """
     leaves.chosen("converse_requests", "kinds", kinds, kinds_of_conversations())
-    # `which` is drawn first, but the model is chosen last, among the models that accept the request.
+    # `which` is drawn first, because it decides whether the model id is a prompt. If not, it selects the model at the
+    # end, among those that accept the request.
     which = draw(_MODELS if tool_configs is not None else _MODELS_AND_PROMPTS) if model_ids is None else 0
     model_id = draw(model_ids) if model_ids is not None else PROMPT if which == len(leaves.MODEL_IDS) else ""
     from_prompt = ":prompt/" in model_id
@@ -96,7 +99,10 @@ def converse_requests(
 
 @cache
 def _optional_members() -> Mapping[str, _Member]:
-    """Return `_OPTIONAL` for the installed botocore: without members that it lacks, with members that only it has."""
+    """Return a dict: optional member of a request that the installed botocore has -> function that makes its strategy.
+
+    For a member that is not in `_OPTIONAL`, the function draws from the shape of the member in botocore's model.
+    """
     members = bedrock.shape("ConverseRequest").members
     known = {name: make for name, make in _OPTIONAL.items() if name in members}
     new = members.keys() - {*_OPTIONAL, *_OWN_WAY}
@@ -109,7 +115,7 @@ def _of_shape(shape: str) -> _Member:
 
 
 def asked(operation: str, request: Json) -> RuleRequest:
-    """Convert a request to the form that the rules check: the operation, the model id, and the body as JSON."""
+    """Convert keyword arguments of boto3 to what the rules check: the operation, the model id, and the body as JSON."""
     body = {name: value for name, value in request.items() if name != "modelId"}
     return RuleRequest(operation, request["modelId"], json.loads(bedrock.to_json("ConverseRequest", body)))
 
@@ -120,7 +126,7 @@ def _systems(texts: Texts | None) -> st.SearchStrategy[list[Json]]:
     guarded = st.fixed_dictionaries({"guardContent": st.fixed_dictionaries({"text": text})})
     points = st.fixed_dictionaries({"cachePoint": leaves.CACHE_POINTS})
     blocks = st.lists(text | points | guarded, min_size=1, max_size=3)
-    # Remove cache points at the beginning: no block before them can be cached.
+    # Cache points at the beginning are removed: before them, there is nothing to cache.
     return leaves.made(blocks, lambda found: [*dropwhile(lambda block: "cachePoint" in block, found)])
 
 
@@ -141,7 +147,7 @@ def inference_configs(*, texts: Texts | None = None) -> st.SearchStrategy[Json]:
 
 @cached
 def output_configs(*, texts: Texts | None = None) -> st.SearchStrategy[Json]:
-    """AWS OutputConfigs: the text of a JSON Schema that the answer must satisfy, and the effort of the model.
+    """AWS OutputConfigs: a JSON Schema, as a text, that the answer must satisfy, and the effort of the model.
 
     `texts` is a strategy for the schema's description. Raises InvalidArgument, when drawn, if the installed botocore
     does not have OutputConfigs.
@@ -160,9 +166,10 @@ def output_configs(*, texts: Texts | None = None) -> st.SearchStrategy[Json]:
 
 
 def _limit_cache_points(request: Json) -> None:
-    """Remove cache points of tools and system prompts beyond the limit of a request.
+    """Remove cache points of tools and of system prompts, so that the request has no more than Bedrock allows.
 
-    No cache point lasts longer than one before it; tools come before system prompts, and these before messages.
+    Also remove lifetimes, so that no cache point lasts longer than an earlier one. The order is: tools, system prompts,
+    messages.
     """
     points = [block["cachePoint"] for each in request["messages"] for block in each["content"] if "cachePoint" in block]
     left = MAX_CACHE_POINTS - len(points)
@@ -181,14 +188,14 @@ def _limit_cache_points(request: Json) -> None:
 
 
 _FIELD_PATHS: Final = st.lists(leaves.made(leaves.tool_names(), lambda name: f"/{name}"), max_size=3, unique=True)
-"""JSON pointers with one step, the only ones that Bedrock accepts."""
+"""Strategy for lists of JSON pointers of one step, such as "/a". Bedrock accepts no others here."""
 
 _HALF: Final = st.booleans()
 _MODELS: Final = st.integers(0, len(leaves.MODEL_IDS) - 1)
 _MODELS_AND_PROMPTS: Final = st.integers(0, len(leaves.MODEL_IDS))
 _GUARDRAIL: Final = "guardrailConfig"
 _OWN_WAY: Final = ("modelId", "messages", "toolConfig", "promptVariables")
-"""The members of a request that `converse_requests` draws with special code, each in a different way."""
+"""Members of a request that `converse_requests` draws with code of its own, not with a strategy in `_OPTIONAL`."""
 
 _OPTIONAL: Final[Mapping[str, _Member]] = {
     "system": _systems,
@@ -201,8 +208,8 @@ _OPTIONAL: Final[Mapping[str, _Member]] = {
     "serviceTier": lambda texts: metadata.service_tiers(),
     "outputConfig": lambda texts: output_configs(texts=texts),
 }
-"""Strategies for the members of a request that are not in `_OWN_WAY`. `_optional_members` adds those that only a
-newer botocore has, drawn from their shapes in its model.
+"""Optional member of a request -> function that takes a strategy for texts, and returns a strategy for this member.
+`_optional_members` adds the members that only newer versions of botocore have.
 """
 
 _OF_PROMPTS: Final = (
@@ -212,6 +219,6 @@ _OF_PROMPTS: Final = (
     "performanceConfig",
     "serviceTier",
 )
-"""The optional members that a request may have if its model id is a prompt of Prompt management. The prompt itself
-contains the other members.
+"""The optional members that are allowed if the model id is a prompt of Prompt management. The others are part of the
+prompt itself.
 """

@@ -1,4 +1,4 @@
-"""Strategies for whole answers: boto3's responses, Reply values ready to script, and received answers."""
+"""Strategies for whole answers: boto3's responses, Reply values for scripting a fake, and received answers."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def replies(
     >>> find(replies(kinds=["text"]), lambda reply: "text" in reply.summary)
     <Reply text "">
     """
-    if draw(_OF_FOUR):  # in a counterexample, a message is simpler to read than events
+    if draw(_OF_FOUR):  # the simpler alternative is a message: it is easier to read in a counterexample
         events = stream_events(
             kinds=kinds, max_blocks=max_blocks, texts=texts, stop_reasons=stop_reasons, unfinished=unfinished
         )
         try:
             return reply.events(draw(events))
-        except InvalidArgument as error:  # put the name of the called function into the message
+        except InvalidArgument as error:  # let the message name `replies`, which the user called
             raise InvalidArgument(str(error).replace("stream_events(", "replies(", 1)) from None
     wanted = chosen("replies", "kinds", kinds, streamable())
     content = draw(contents(wanted, texts, 1, max_blocks))

@@ -1,4 +1,6 @@
-"""Strategies for any shape of AWS's model in the installed botocore; strings match the model's Java patterns."""
+"""Strategies for any shape of AWS's model in the installed botocore. Strings match the patterns of the model, which are
+Java patterns.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +26,15 @@ _ANYTHING: Final = r"[\s\S]*"
 """A pattern that matches every string."""
 
 _BEYOND_ASCII: Final = re.compile(r"\\[uSWD]|\[\^")
-"""Matches the parts of a pattern that stand for characters beyond ASCII."""
+"""Matches the parts of another pattern that allow characters beyond ASCII, such as a negated class."""
 
 
 @cache
 def strings(pattern: str | None, low: int = 0, high: int | None = None) -> Strings:
-    """Strings of `low` to `high` characters that match a whole Java pattern; without a pattern, any such strings.
+    """Strings of `low` to `high` characters (None: any number) that match a Java pattern as a whole.
 
-    A pattern that Python cannot compile is ignored, as in `converse_harness.bedrock.validate`.
+    If `pattern` is None, or if Python cannot compile it, the strings have any characters.
+    `converse_harness.bedrock.validate` ignores such a pattern, too.
 
     >>> from hypothesis import find
     >>> find(strings("arn:aws:bedrock:[a-z0-9-]{1,20}:[0-9]{12}:guardrail/[a-z0-9]+"), lambda text: True)
@@ -42,7 +45,8 @@ def strings(pattern: str | None, low: int = 0, high: int | None = None) -> Strin
         return st.text(min_size=low, max_size=high)
     texts = st.from_regex(readable, fullmatch=True)
     if _BEYOND_ASCII.search(readable.pattern):
-        # Draw without re.ASCII, then filter: before 6.153, hypothesis drew only ASCII characters because of this flag.
+        # Draw without the flag re.ASCII, and apply it in the filter: because of this flag, hypothesis before 6.153 drew
+        # only ASCII characters.
         texts = st.from_regex(re.compile(readable.pattern), fullmatch=True).filter(readable.fullmatch)
     return _of_length(texts, low, high)
 
@@ -67,10 +71,12 @@ REAL: Final[Mapping[str, Callable[[], Strategy]]] = {
     "ConversationalModelId": leaves.model_ids,
     "InvokeModelIdentifier": leaves.model_ids,
 }
-"""Shape whose pattern matches almost any string -> the function that returns the strategy for more realistic values."""
+"""Name of a shape whose pattern matches almost any string -> function that returns a strategy for more realistic
+values.
+"""
 
 _RARE: Final = 8
-"""The other events of a stream are drawn at least this many times as often as exceptions."""
+"""All other events of a stream together are drawn at least this many times as often as exceptions."""
 
 
 @composite
@@ -81,15 +87,16 @@ def values(
     overrides: Mapping[str, Strategy] | None = None,
     texts: st.SearchStrategy[str] | None = None,
 ) -> Any:
-    """Values of a shape of AWS's model: dicts for structures, bytes for blobs, aware datetimes for timestamps.
+    """Values of the shape `shape` of AWS's model: dicts for structures, bytes for blobs, aware datetimes for
+    timestamps.
 
     Optional members are often absent, lists and maps have at most three items, blobs have at most 48 bytes, and
     exceptions are rare among the events of a stream. Members that AWS sends beyond its model are not drawn.
 
-    `overrides` are strategies by the name of a shape (`ToolUseId`) or of a member (`ToolUseBlock.input`, which takes
-    precedence over the member's shape); their values are not checked. `texts` is a strategy for strings without an enum
-    or a pattern. Raises InvalidArgument, when drawn, for a shape or an override that the installed botocore's model
-    does not have. Source: the model.
+    `overrides` contains strategies that replace the usual ones. Its keys are names of shapes (`ToolUseId`) or of
+    members (`ToolUseBlock.input`); an entry for a member takes precedence over one for the member's shape. Overriding
+    values are not checked. `texts` is a strategy for strings without an enum or a pattern. Raises InvalidArgument, when
+    drawn, for a shape or an override that the installed botocore's model does not have.
 
     >>> from hypothesis import find
     >>> find(values("ContentBlock"), lambda block: "toolUse" in block)
@@ -132,7 +139,7 @@ def _check_type(value: object, expected: type, name: str, allowed: str) -> None:
 
 
 class _Drawers(ShapeWalk[Draw]):
-    """The functions that draw values of all shapes, for one set of overrides and texts."""
+    """The functions that draw values of shapes. They depend on the `overrides` and `texts` of one call of `values`."""
 
     def __init__(self, overrides: Mapping[str, Strategy], texts: st.SearchStrategy[str] | None) -> None:
         real = {name: make() for name, make in REAL.items()}
@@ -140,7 +147,7 @@ class _Drawers(ShapeWalk[Draw]):
         self._texts = texts
 
     def plain(self, shape: bedrock.Shape) -> Draw:
-        """The function that draws scalars or free-form JSON."""
+        """Return the function that draws values of `shape`, which is a scalar or free-form JSON."""
         if shape.name in self:
             return self[shape.name]
         if bedrock.is_document(shape):
@@ -152,7 +159,11 @@ class _Drawers(ShapeWalk[Draw]):
         return _from(_SCALARS[shape.type_name](shape))
 
     def holder(self, shape: bedrock.Shape, inner: Mapping[str, Draw]) -> Draw:
-        """The function that draws structures, lists or maps; `inner` is filled before its first call."""
+        """Return the function that draws values of `shape`, a structure, list or map.
+
+        `inner` has the functions for the nested values. It may still be empty now; it is filled before the returned
+        function is called.
+        """
         if shape.type_name == "structure":
             return (_union if bedrock.is_union(shape) else _structure)(shape, inner)
         low, high = _sizes(shape, MOST_ITEMS)
@@ -161,16 +172,16 @@ class _Drawers(ShapeWalk[Draw]):
         return _from(st.dictionaries(_composed(inner, "key"), _composed(inner, "value"), min_size=low, max_size=high))
 
     def more_members(self, shape: bedrock.Shape) -> Mapping[str, Draw]:
-        """The functions of the members that are overridden in this structure."""
+        """Return the functions for those members of the structure `shape` that are overridden by name."""
         names = {name: f"{shape.name}.{name}" for name in getattr(shape, "members", ())}
         return {name: self[full] for name, full in names.items() if full in self}
 
 
 def draw_some(draw: st.DrawFn, items: Sequence[Item]) -> Iterator[Item]:
-    """Yield some of the items in their order: draw positions until a position is not greater than the previous one.
+    """Yield some of the items, in their order.
 
-    This takes fewer draws than one per item, makes few items likely, and lets shrinking remove an item together with
-    the draws for it.
+    Positions are drawn until one is not greater than the one before. This takes fewer draws than one per item, and
+    makes few items likely. It also lets shrinking remove an item together with the draws for it.
     """
     last = 0
     while last < len(items):
@@ -242,7 +253,7 @@ def _blobs(shape: bedrock.Shape) -> Strategy:
 
 def _timestamps(shape: bedrock.Shape) -> Strategy:
     """UTC times from 2000 to 2099 in whole milliseconds, because timestamps are rounded to milliseconds in JSON."""
-    # hypothesis takes the bounds without a zone.
+    # hypothesis requires bounds without a time zone
     times = st.datetimes(datetime(2000, 1, 1), datetime(2099, 12, 31), timezones=st.just(UTC))  # noqa: DTZ001
     return leaves.made(times, lambda time: time.replace(microsecond=time.microsecond // 1000 * 1000))
 

@@ -1,4 +1,4 @@
-"""Strategies for all ways to cut a message into events, and for whole legal streams."""
+"""Strategies for complete, valid streams, and for all ways in which a message can be cut into events."""
 
 from __future__ import annotations
 
@@ -25,10 +25,12 @@ from converse_strategies.leaves import Texts, chosen, composite
 Event = dict[str, Any]
 
 _CUTS: Final = st.binary()
-"""Strategy for the cut points of one text, as one draw; the function `cut` describes the meaning of the bytes."""
+"""Strategy for the points at which one text is cut. The function `cut` explains the meaning of the bytes."""
 
 _BITS: Final = st.integers(0, 2**32 - 1)
-"""Strategy for the grouping of a tool result's items into deltas: if bit n is set, items n - 1 and n share a delta."""
+"""Strategy for the grouping of the items of a tool result into deltas. If bit n is set, item n is in the same delta as
+item n - 1.
+"""
 
 _LONGEST: Final = 16
 _SEAMS: Final = 160
@@ -37,13 +39,13 @@ _EMPTY: Final = 240
 
 _HARD_SEAM: Final = re.compile(r"(?<=\r)(?=\n)|(?<=\\ud[89ab][0-9a-f]{2})(?=\\ud)")
 _SEAM: Final = re.compile(r"(?<=\s)(?=\S)|(?<=\S)(?=\s)|(?<=(.))(?=\1)")
-"""Matches positions at which a cut is easily handled wrongly. `_HARD_SEAM` matches inside a line end and inside an
-escaped surrogate pair. `_SEAM` is used if the rest of the text has no such position; it matches beside white space and
-between two equal characters.
+"""Both patterns match positions at which many consumers do not expect a cut. `_HARD_SEAM` matches between a carriage
+return and a line feed, and inside an escaped surrogate pair. `_SEAM` is used if `_HARD_SEAM` matches nowhere in the
+rest of the text. It matches beside white space and between two equal characters.
 """
 
 _LONG: Final = 256
-"""A text of at least this number of characters is sometimes cut into many even pieces."""
+"""A text of this length or more, in characters, is sometimes cut into many pieces of equal length."""
 
 _NO_ARGUMENTS: Final[Sequence[Sequence[str]]] = ([], ["{}"], [""], ["", "{}"], ["{", "}"])
 """The ways in which models stream an empty tool input."""
@@ -54,12 +56,14 @@ _JSON_STYLES: Final[Sequence[Mapping[str, Any]]] = (
     {"ensure_ascii": True},
     {"ensure_ascii": False, "indent": 1},
 )
-"""Arguments of `json.dumps` for the styles in which models write a tool input: spaced, compact, ASCII, indented."""
+"""Keyword arguments of `json.dumps`, one dict for each style in which models write a tool input: spaced, compact,
+ASCII, indented.
+"""
 
 
 @dataclass(frozen=True)
 class ChunkedMessage:
-    """A message, and the events of one way to cut it: `assemble(case.events).message == case.message`.
+    """A message, and the events of one way to cut it. `assemble(events)` returns a Response that contains this message.
 
     >>> from converse_harness import assemble, chunk
     >>> message = {"role": "assistant", "content": [{"text": "hi"}]}
@@ -74,7 +78,8 @@ class ChunkedMessage:
 
 @composite
 def chunkings(draw: st.DrawFn, message: Mapping[str, object]) -> list[Event]:
-    """Complete streams of one AWS Message, with texts, reasoning and tool inputs cut anywhere, also to empty deltas.
+    """Complete streams of one AWS Message: texts, reasoning and tool inputs are cut at any positions. A delta may be
+    empty.
 
     The streams differ only in their deltas; stop reason, usage and metrics are those that `chunk` makes from the
     message. Raises InvalidArgument, when drawn, for a message that cannot be streamed, such as one of the user.
@@ -105,7 +110,8 @@ def chunked_messages(
     max_blocks: int | None = None,
     texts: Texts | None = None,
 ) -> ChunkedMessage:
-    """Assistant messages with one way each to cut them; the arguments are those of `assistant_messages`.
+    """Messages of the assistant, each with one way to cut it into events. The arguments mean the same as in
+    `assistant_messages`.
 
     >>> from hypothesis import find
     >>> find(chunked_messages(), lambda case: True).message
@@ -118,20 +124,20 @@ def chunked_messages(
 
 @dataclass(frozen=True, slots=True)
 class _DrawnCutter:
-    """A Cutter whose cuts are drawn by hypothesis; the cuts shrink towards one delta per block."""
+    """A Cutter, which cuts messages into deltas, at drawn positions. They shrink towards one delta per block."""
 
     draw: st.DrawFn
 
     def text(self, index: int, text: str) -> Iterable[Sequence[str]]:
-        """Cut a text, or a reasoning text, at drawn points."""
+        """Cut the text of a text block or of a reasoning block at drawn positions."""
         return (cut(text, self.draw(_CUTS)),)
 
     reasoning = text
 
     def tool_input(self, index: int, value: object) -> Sequence[str]:
-        """Write a tool input as JSON in a drawn style, and cut it at drawn points.
+        """Write a tool input as JSON in a drawn style, and cut it at drawn positions.
 
-        An input without arguments may also have no delta or an empty delta.
+        The empty input is streamed in one of the ways in `_NO_ARGUMENTS`.
         """
         drawn = self.draw(_CUTS)
         form, cuts = sum(drawn[:1]), drawn[1:]
@@ -140,7 +146,7 @@ class _DrawnCutter:
         return cut(json.dumps(value, **_JSON_STYLES[form % len(_JSON_STYLES)]), cuts)
 
     def tool_result(self, index: int, content: Sequence[Mapping[str, Any]]) -> Iterable[Sequence[Mapping[str, Any]]]:
-        """Split the items of a server tool's result into drawn groups, one group per delta."""
+        """Put the items of a server tool's result into drawn groups; each group becomes one delta."""
         groups: list[list[Mapping[str, Any]]] = []
         together = self.draw(_BITS)
         for place, item in enumerate(content):
@@ -152,14 +158,17 @@ class _DrawnCutter:
 
 
 def cut(text: str, cuts: bytes) -> list[str]:
-    r"""Cut a text at points given by bytes; the pieces, at least one, join to the text.
+    r"""Cut a text at the points that the bytes in `cuts` encode. There is at least one piece; the pieces together are
+    the text.
 
-    A byte below 160 ends the current piece after 1 to 16 more characters. A byte from 160 to 223 ends it at one of the
-    next four places where a cut is easily handled wrongly, such as between `\r` and `\n`; if there is no such place,
-    the byte acts like a byte below 160. A byte from 224 to 239 lengthens the piece by 16 to 256 characters and does not
-    end it. A byte from 240 on ends the piece at once, so two such bytes in a row make an empty piece. Thus every way to
-    cut a text of less than 256 characters is possible. A text of 256 or more is cut into even pieces if the first byte
-    is 16 or more: into at most 8 if this byte is below 128, otherwise into at most 250. b"" leaves the text whole.
+    A byte below 160 ends the current piece after 1 to 16 more characters. A byte from 160 to 223 ends the piece at one
+    of the next four seams: positions at which many consumers do not expect a cut, such as between `\r` and `\n`. If
+    there is no seam, it acts like a byte below 160. A byte from 224 to 239 lengthens the piece by 16 to 256 characters
+    and does not end it. A byte from 240 on ends the piece at once, so two such bytes in a row make an empty piece. Thus
+    every way to cut a text of less than 256 characters is possible.
+
+    A text of 256 or more characters is cut into pieces of equal length if the first byte is 16 or more. There are at
+    most 8 pieces if this byte is below 128, otherwise at most 250. b"" leaves the text whole.
 
     >>> cut("forty-two", bytes([4, 0, 255, 1]))
     ['forty', '-', '', 'tw', 'o']
@@ -185,7 +194,10 @@ def cut(text: str, cuts: bytes) -> list[str]:
 
 
 def _next_seam(text: str, start: int, number: int) -> int | None:
-    """Return the position of the seam with this number, counted from `start`, or of the last one; None without any."""
+    """Return the position of a seam in `text`: the one with the index `number` among the seams from `start` on.
+
+    If there are fewer seams, return the position of the last one. Return None if there is no seam.
+    """
     for pattern in (_HARD_SEAM, _SEAM):
         places = [seam.start() for seam in islice(pattern.finditer(text, start), number + 1)]
         if places:
@@ -194,8 +206,8 @@ def _next_seam(text: str, start: int, number: int) -> int | None:
 
 
 _HEAD_AND_TAIL: Final = st.binary(min_size=HEAD_SIZE + TAIL_SIZE, max_size=HEAD_SIZE + TAIL_SIZE)
-"""Strategy for the bytes of an AnswerPlan and of the end of a stream. One draw provides both, because several would
-take most of the time of a short stream.
+"""Strategy for the bytes that `plan_of` reads, followed by those that `read_options` reads. All are one draw: several
+draws would take most of the time of a short stream.
 """
 
 
@@ -212,20 +224,21 @@ def stream_events(
     traces: st.SearchStrategy[dict[str, Any]] | None = None,
     unfinished: bool = False,
 ) -> list[Event]:
-    """Complete streams that ConverseStream could send, messageStart to metadata, as AWS event dicts.
+    """Complete streams that ConverseStream could send, from messageStart to metadata, as AWS event dicts.
 
     `kinds` are the members of ContentBlock to choose from, by default all that can be streamed. `texts` is a strategy
     for texts. `stop_reasons` is a strategy for the stop reason, by default for all stop reasons that are possible after
-    the blocks. By default, the deltas are cut anywhere; with `family`, they are cut as this model family does
-    (docs/fidelity.md names the families, such as `claude`), and `kinds` are by default those that it sends. `traces` is
-    a strategy for ConverseStreamTraces; if given, every stream has one, otherwise a few have one. The streams contain
-    no exceptions, the token counts of `usage` add up, and an answer that a guardrail blocked stops with
-    `guardrail_intervened`.
+    the blocks. By default, the deltas are cut at any positions. With `family`, they are cut as models of this family do
+    (docs/fidelity.md names the families, such as `claude`), and `kinds` are by default those that this family sends.
+    `traces` is a strategy for ConverseStreamTraces. If it is given, every stream has a trace, otherwise a few streams
+    do. The streams contain no exceptions, the token counts of `usage` add up, and by default an answer that a guardrail
+    blocked stops with `guardrail_intervened`.
 
-    Without `max_blocks` there are at most three blocks, and one of ten streams is long: it has twelve blocks or more,
-    or an additional block of up to 10,000 characters and 250 deltas. With `texts` no text is long. With `unfinished`,
-    some streams that stop with `max_tokens` end in the middle of a tool's input: `assemble` raises StreamOrderError for
-    them, as the input is not JSON. Raises InvalidArgument, when drawn, for an unknown kind or family.
+    Without `max_blocks`, there are usually at most three blocks. However, one stream in ten is long: it has at least
+    twelve blocks, or an additional block of up to 10,000 characters and 250 deltas. If `texts` is given, no text is
+    long. If `unfinished` is true, some streams that stop with `max_tokens` end in the middle of a tool's input.
+    `assemble` raises StreamOrderError for them, because such an input is not JSON. Raises InvalidArgument, when drawn,
+    for an unknown kind or family.
 
     >>> from hypothesis import find
     >>> [next(iter(event)) for event in find(stream_events(), lambda events: True)]
@@ -266,9 +279,9 @@ def stream_events(
 def _streamed(
     draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts | None, maker: Maker, family: Family | None
 ) -> list[tuple[Block, list[Event]]]:
-    """Draw one block, or the two blocks of a server tool. Return each block with the events of the block.
+    """Draw one block, or the tool use and the result of a server tool. Return each block together with its events.
 
-    Blocks and events are drawn by the same strategy, so that hypothesis shrinks them together.
+    A block and its events are drawn by the same strategy, so that hypothesis shrinks them together.
     """
     cutter = _DrawnCutter(draw) if family is None else ByFamily(family, {})
     return [(block, _cut(block, cutter)) for block in draw_part(draw, kinds, texts, maker)]
@@ -280,18 +293,20 @@ def _cut(block: Block, cutter: Cutter) -> list[Event]:
 
 @dataclass(frozen=True, slots=True)
 class _LongCutter:
-    """A Cutter that draws nothing: it cuts the long block of an AnswerPlan into as many deltas as the plan requires."""
+    """A Cutter, which cuts messages into deltas, for long blocks. It draws nothing; `deltas` is the byte for
+    `even_pieces`.
+    """
 
     deltas: int
 
     def text(self, index: int, text: str) -> Iterable[Sequence[str]]:
-        """Cut the text into even pieces."""
+        """Cut the text into pieces of equal length."""
         return (even_pieces(text, self.deltas),)
 
     reasoning = text
 
     def tool_input(self, index: int, value: object) -> Sequence[str]:
-        """Cut the JSON of the input into even pieces."""
+        """Cut the JSON of the input into pieces of equal length."""
         return even_pieces(json.dumps(value, ensure_ascii=False), self.deltas)
 
     def tool_result(self, index: int, content: Sequence[Mapping[str, Any]]) -> Iterable[Sequence[Mapping[str, Any]]]:
@@ -300,7 +315,7 @@ class _LongCutter:
 
 
 def _leave_unfinished(events: list[Event]) -> None:
-    """Cut off the input of a tool use that is the last block, in the middle of its last delta."""
+    """Cut off the end of a tool input, in the middle of its last delta, if the last block is a tool use."""
     for event in reversed(events):
         delta = event.get("contentBlockDelta", {}).get("delta", {})
         piece = delta.get("toolUse", {}).get("input")

@@ -19,8 +19,8 @@ from converse_strategies.leaves import Json, Texts, cached, composite, sampled
 from converse_strategies.media import documents, images
 
 Spec = Mapping[str, Any]
-"""A Tool, a ToolSpecification, or only a schema. A ToolSpecification contains the schema directly, as in Strands, or
-under `json`, as in AWS.
+"""A Tool, a ToolSpecification, or only a JSON Schema. In a ToolSpecification, the schema is directly in `inputSchema`,
+as in Strands, or under `json`, as in the AWS API.
 """
 
 
@@ -28,11 +28,11 @@ under `json`, as in AWS.
 def tool_specs(
     draw: st.DrawFn, *, schemas: st.SearchStrategy[Json] | None = None, texts: Texts | None = None
 ) -> dict[str, Any]:
-    """AWS ToolSpecifications: a name, a description, a JSON Schema whose type is `object`.
+    """AWS ToolSpecifications: a name, a JSON Schema whose type is `object`, and sometimes a description.
 
-    `schemas` is a strategy for the schema, by default `json_schemas()`. By default, some specifications are `strict`,
-    if the installed botocore has this member: their schemas have no limits, and allow only the members that they name.
-    `texts` is a strategy for the description.
+    `schemas` is a strategy for the schema, by default `json_schemas()`. Without `schemas`, some specifications are
+    `strict`, if the installed botocore has this member. The schema of such a specification has no limits, and allows
+    only the members that it names. `texts` is a strategy for the description.
 
     >>> from hypothesis import find
     >>> find(tool_specs(), lambda spec: True)
@@ -84,9 +84,9 @@ def tool_inputs(draw: st.DrawFn, schema: Spec, *, texts: Texts | None = None) ->
 def tool_uses(
     draw: st.DrawFn, spec: Spec | st.SearchStrategy[Spec | None] | None = None, *, texts: Texts | None = None
 ) -> dict[str, Any]:
-    """AWS ToolUseBlocks; with the `spec` of a tool, they use this tool, and the input satisfies its schema.
+    """AWS ToolUseBlocks, which use the tool `spec`, with an input that satisfies its schema, if `spec` is given.
 
-    `spec` is an AWS ToolSpecification, a Tool that contains one, only a JSON Schema (then any name is drawn), or a
+    `spec` is an AWS ToolSpecification, a Tool that contains one, a JSON Schema alone (then the name is any name), or a
     strategy for these. `texts` is a strategy for strings in the input. Raises InvalidArgument, when drawn, for any
     other `spec`.
 
@@ -108,10 +108,11 @@ def tool_uses(
 def invalid_tool_uses(
     draw: st.DrawFn, spec: Spec | st.SearchStrategy[Spec], *, texts: Texts | None = None
 ) -> dict[str, Any]:
-    """AWS ToolUseBlocks that are wrong for a tool: the input breaks its schema in one place, or the name is wrong.
+    """AWS ToolUseBlocks that are wrong for the tool `spec`: the input breaks its schema in one place, or the name is
+    wrong.
 
-    The input is always an object, because models send only objects. `spec` and `texts` are those of `tool_uses`. Raises
-    InvalidArgument, when drawn, if no tool use can be wrong, because `spec` has no name and its schema allows every
+    The input is always an object, because models send only objects. `spec` and `texts` mean the same as in `tool_uses`.
+    Raises InvalidArgument, when drawn, if no tool use can be wrong: `spec` has no name, and its schema allows every
     object.
 
     >>> from hypothesis import find
@@ -145,12 +146,13 @@ def tool_results(
     kinds: Collection[str] | None = None,
     texts: Texts | None = None,
 ) -> dict[str, Any]:
-    """AWS ToolResultBlocks; with a `tool_use`, they are results of this tool use.
+    """AWS ToolResultBlocks, which are results of `tool_use` if it is given.
 
     `tool_use` is an AWS ToolUseBlock, a ContentBlock that contains one, or a strategy for these. `kinds` are the
-    members of ToolResultContentBlock to choose from. JSON is always an object, texts are not blank, an error has
-    content, and names of documents differ. Source: AWS's model, and reports of Bedrock's users about refused requests.
-    Raises InvalidArgument, when drawn, for an unknown kind and for an invalid tool use.
+    members of ToolResultContentBlock to choose from; `texts` is a strategy for texts. JSON is always an object, texts
+    are not blank, a result with the status `error` has content, and the names of documents differ. Source: AWS's model,
+    and reports of Bedrock's users about refused requests. Raises InvalidArgument, when drawn, for an unknown kind and
+    for an invalid tool use.
 
     >>> from hypothesis import find
     >>> use = {"toolUseId": "tooluse_1", "name": "get_weather", "input": {}}
@@ -173,10 +175,10 @@ def tool_results(
 
 @composite
 def tool_configs(draw: st.DrawFn, *, max_tools: int = 3, texts: Texts | None = None) -> dict[str, Any]:
-    """AWS ToolConfigurations: tools with different names, and a tool choice, which may name one of the tools.
+    """AWS ToolConfigurations: tools with different names, and sometimes a tool choice, which may name one of the tools.
 
-    There are one to `max_tools` toolSpecs; a systemTool, if the installed botocore has it, and a cachePoint may follow.
-    `texts` is a strategy for descriptions.
+    There are one to `max_tools` tools of the kind toolSpec. After them, there may be a systemTool, if the installed
+    botocore has it, and a cachePoint. `texts` is a strategy for descriptions.
 
     >>> from hypothesis import find
     >>> find(tool_configs(), lambda config: "tool" in config.get("toolChoice", {}))["toolChoice"]
@@ -227,7 +229,7 @@ _SYSTEM_TOOLS: Final = st.fixed_dictionaries({"name": st.sampled_from(SERVER_TOO
 
 @cached
 def cache_points() -> st.SearchStrategy[Json]:
-    """Cache points, some with a lifetime where the installed botocore has the member."""
+    """AWS CachePointBlocks. Some have a lifetime, if the installed botocore has the member `ttl`."""
     lives = bedrock.enum("CacheTTL") if bedrock.has_member("CachePointBlock", "ttl") else ()
     more = {"ttl": st.sampled_from(lives)} if lives else {}
     return st.fixed_dictionaries({"type": st.just("default")}, optional=more)
@@ -239,14 +241,16 @@ RESULTS: Final[Mapping[str, Callable[[Texts | None], st.SearchStrategy[Any]]]] =
     "image": lambda texts: images(),
     "document": lambda texts: documents(),
 }
-"""Strategies for the members of ToolResultContentBlock, the simplest first."""
+"""Member of ToolResultContentBlock -> function that takes a strategy for texts, and returns one for this member. The
+simplest comes first.
+"""
 
 _TOOLS: Final[Mapping[str, Callable[[], st.SearchStrategy[Json]]]] = {
     "toolSpec": tool_specs,
     "systemTool": lambda: _SYSTEM_TOOLS,
     "cachePoint": cache_points,
 }
-"""Strategies for the members of Tool."""
+"""Member of Tool -> function that returns the strategy for this member."""
 
 
 def _mapping(value: object) -> Mapping[str, Any] | None:
@@ -254,16 +258,19 @@ def _mapping(value: object) -> Mapping[str, Any] | None:
 
 
 def _inside(value: object, name: str) -> Mapping[str, Any] | None:
-    """The member `name` of `value`, or `value` itself if this member is missing.
+    """Return the member `name` of `value`, or `value` itself if it does not have this member.
 
-    Returns None if the result is not a mapping.
+    Return None if the result would not be a mapping.
     """
     outer = _mapping(value)
     return outer if outer is None or name not in outer else _mapping(outer[name])
 
 
 def _read(function: str, spec: object) -> tuple[str | None, Json]:
-    """Return the name of a tool (None for a schema alone) and its schema. Raises InvalidArgument for other values."""
+    """Return (name of the tool, schema of its input) from `spec`. The name is None if `spec` is a schema alone.
+
+    Raises InvalidArgument if `spec` is no tool or schema, or if the type of the schema is not `object`.
+    """
     tool = _inside(spec, "toolSpec")
     schema = _inside(tool, "inputSchema")
     name = tool.get("name") if tool is not None and schema is not tool else None

@@ -22,7 +22,9 @@ from converse_strategies.leaves import composite
 
 Path = tuple[str | int, ...]
 Break = Callable[[Any, Any], Iterable[Any]]
-"""Function that takes a keyword's value in a schema, and a valid value. It returns replacements that may be invalid."""
+"""Function that takes the value of a keyword in a schema, and a value that satisfies the keyword. It returns
+replacements for the latter; those that break the keyword are used.
+"""
 
 _FAR: Final = 10_000
 """A maxItems, maxLength or maxProperties of this number or more is never broken, because the value would be too large.
@@ -123,13 +125,15 @@ def _broken(draw: st.DrawFn, root: Node, value: Any, objects: bool) -> BrokenVal
 
 
 def _from(draw: st.DrawFn, some: list[_T]) -> list[_T]:
-    """Return the items, rotated so that a drawn item comes first."""
+    """Return the items of `some` in their order, but beginning with a drawn item; those before it come last."""
     first = draw(st.integers(0, len(some) - 1)) if len(some) > 1 else 0
     return some[first:] + some[:first]
 
 
 def _places(path: Path, nodes: Iterable[Node], value: Any) -> Iterator[tuple[Path, Node, Any]]:
-    """Yield (path, node, value at the path) for every place in a value and each node that applies to the place."""
+    """Yield (path, node, value at the path) for every place in `value` and each node that applies to the value at this
+    place.
+    """
     here = list(dict.fromkeys(each for node in nodes for each in applied(node, value)))
     for node in here:
         yield path, node, value
@@ -162,7 +166,9 @@ def _samples() -> Iterator[Any]:
 
 
 def _others(said: Any, value: Any) -> Iterator[Any]:
-    """Yield a different string or number if the value is a string or number, then a sample value of each kind."""
+    """Yield replacements for `value`: first, if it is a string or a number, a different one; then sample values of each
+    JSON type.
+    """
     if isinstance(value, str):
         yield value + "0"
     elif is_number(value):
@@ -171,7 +177,9 @@ def _others(said: Any, value: Any) -> Iterator[Any]:
 
 
 def _below(said: Any, value: Any) -> tuple[()]:
-    """Return no replacements: the keyword only applies subschemas; their keywords are broken instead."""
+    """Return no replacements. This is for keywords that only refer to subschemas, whose own keywords are broken
+    instead.
+    """
     return ()
 
 
@@ -184,7 +192,7 @@ def _forbidden(said: Any, value: Any) -> Iterator[Any]:
 
 
 def _more(value: Mapping[str, Any], count: int, member: Any = None) -> dict[str, Any]:
-    """Make `count` new members for the object `value`, with names that the object does not have."""
+    """Return `count` members with the value `member`, whose names are not in the object `value`."""
     names = (name for name in map("unknown{}".format, itertools.count(1)) if name not in value)
     return dict.fromkeys(islice(names, count), member)
 
@@ -223,4 +231,6 @@ BREAKS: Final[Mapping[str, Break]] = {
     "minProperties": lambda said, value: [dict([*value.items()][: said - 1])],
     "maxProperties": lambda said, value: [{**value, **_more(value, said + 1 - len(value))}],
 }
-"""Keyword -> function that makes replacements for a value. Replacements that satisfy the schema are not used."""
+"""Keyword -> function that makes replacements for a valid value. Replacements that still satisfy the schema are
+discarded.
+"""

@@ -33,21 +33,22 @@ _MOST: Final = 256
 
 
 class Plain(NamedTuple):
-    """One combination of a schema's branches: a value must satisfy every node in `nodes`, and no node in `wrong`.
+    """One choice of branches of a schema: a value must satisfy every node in `nodes`, and no node in `wrong`.
 
-    The keywords `$ref`, `allOf`, `anyOf`, `oneOf` and `not` of `nodes` are ignored: the Compiler has resolved them.
+    In these nodes, `$ref`, `allOf`, `anyOf`, `oneOf` and `not` are ignored, because the Compiler has already resolved
+    them.
     """
 
     nodes: tuple[Node, ...] = ()
     wrong: tuple[Node, ...] = ()
 
     def merged(self, other: Plain) -> Plain:
-        """Return a Plain with the nodes of both Plains, without duplicates."""
+        """Return a Plain with the nodes of `self` and of `other`, without duplicates."""
         return Plain(*(tuple(dict.fromkeys((*mine, *theirs))) for mine, theirs in zip(self, other, strict=True)))
 
 
 class Compiler:
-    """Compiles one schema into Choices. Each set of nodes has one Choice.
+    """Compiles one schema into Choices, from which values are drawn. There is one Choice for each set of nodes.
 
     `texts` is a strategy for strings that have neither a pattern nor a format.
     """
@@ -59,12 +60,14 @@ class Compiler:
         self._forms: dict[Node, list[Plain] | None] = {}
 
     def choice(self, *nodes: Node) -> Choice:
-        """The Choice for values that satisfy all given nodes. The Choice's height is infinite if there is no value."""
+        """Return the Choice for values that satisfy all of `nodes`. If there is no such value, its `height` is
+        infinite.
+        """
         known = len(self._choices)
         try:
             found = self._choice(nodes)
         except InvalidArgument:
-            self._choices.clear()  # the Choices and forms made so far may be incomplete
+            self._choices.clear()  # after an error, some of these may be incomplete
             self._forms.clear()
             raise
         if len(self._choices) > known:
@@ -112,8 +115,8 @@ class Compiler:
             forms = _product(node, forms, self._forms_of(each))
         if "anyOf" in node.keywords:
             branches = node.children("anyOf")
-            # For a Decimal, pydantic's schema allows a number or any string, but pydantic accepts only a numeric
-            # string.
+            # pydantic describes a Decimal as "a number or any string", but it accepts only strings that represent a
+            # number. So such a string is drawn.
             as_text = self.texts is None and any(each.keywords.get("type") == "number" for each in branches)
             either = [
                 form.merged(Plain((NUMERAL,))) if as_text and each.keywords == {"type": "string"} else form
@@ -162,7 +165,9 @@ class Compiler:
         return found
 
     def array(self, nodes: Sequence[Node], kinds: frozenset[str]) -> Alternative:
-        """The Alternative for arrays that satisfy the nodes. Raises Contradiction if `minItems` is above `maxItems`."""
+        """Return the Alternative for arrays that satisfy the nodes. Raises Contradiction if `minItems` is above
+        `maxItems`.
+        """
         low, high = scalars.sizes(nodes, "minItems", "maxItems")
         first = max((len(node.keywords.get("prefixItems", ())) for node in nodes), default=0)
         rest = [node for each in nodes for node in each.at_item(first)]
@@ -176,10 +181,10 @@ class Compiler:
         )
 
     def object(self, nodes: Sequence[Node], kinds: frozenset[str]) -> Alternative:
-        """The Alternative for objects that satisfy the nodes.
+        """Return the Alternative for objects that satisfy the nodes.
 
-        Raises Contradiction if the limits on the number of members exclude each other, if more members are required
-        than allowed, or if `propertyNames` does not allow a required name.
+        Raises Contradiction if `minProperties` is above `maxProperties`, if more members are required than allowed, or
+        if `propertyNames` does not allow a required name.
         """
         low, high = scalars.sizes(nodes, "minProperties", "maxProperties")
         required = dict.fromkeys(name for several in said(nodes, "required").values() for name in several)
@@ -232,10 +237,10 @@ _MAKERS: Final[Mapping[str, Callable[[Compiler, Sequence[Node], frozenset[str]],
 def plan(
     function: str, schema: object, texts: st.SearchStrategy[str] | None = None, *, objects: bool = False
 ) -> tuple[Node, Choice]:
-    """Compile a schema. Return the root node, and the Choice for the values (with `objects`, only for the objects).
+    """Compile a schema. Return its root node, and the Choice from which its values are drawn.
 
-    Raises InvalidArgument for a schema that is not JSON, is not supported, or allows no value; the message begins with
-    `function`, the name of the public strategy.
+    If `objects` is true, only objects are drawn. Raises InvalidArgument for a schema that is not JSON, is not
+    supported, or allows no value. The message begins with `function`, the name of the public strategy.
     """
     try:
         text = json.dumps(schema, allow_nan=False)
@@ -281,9 +286,10 @@ def _target(node: Node) -> Node:
 
 
 def _kinds(nodes: Sequence[Node], wrong: Sequence[Node]) -> frozenset[str]:
-    """The kinds of values that the nodes allow, from KINDS. Raises Contradiction if no kind is left.
+    """Return the kinds of values that satisfy `nodes` and not `wrong`, as names in KINDS. Raises Contradiction if none
+    is left.
 
-    `type` lists the kinds. Without `type`, the result contains the kinds to which the other keywords apply.
+    These are the types in `type`. Without `type`, they are those to which the other keywords of the nodes apply.
     """
     kinds = frozenset(KINDS)
     said_types = said(nodes, "type")
@@ -322,5 +328,5 @@ def _members(nodes: Sequence[Node], name: str) -> list[Node]:
 
 
 def _below(nodes: Sequence[Node], keyword: str) -> list[Node]:
-    """Return the subschema under a keyword of each node that has the keyword."""
+    """Return the subschemas under `keyword`, one for each of the nodes that have this keyword."""
     return [node.child(keyword) for node in nodes if keyword in node.keywords]

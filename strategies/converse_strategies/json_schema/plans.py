@@ -1,4 +1,4 @@
-"""The plan for drawing values of a compiled schema: a Choice of alternatives, each for one kind of value.
+"""The plan for drawing values of a compiled schema: a Choice of Alternatives, each for values of one JSON type.
 
 A Choice may contain itself, if the schema is recursive. The `height` of a Choice is the nesting depth of the Choice's
 smallest value. If a Choice is nested in itself several times, or a value has many recursive parts, only the smallest
@@ -20,26 +20,31 @@ from converse_harness.json_schema.parts import key
 from converse_strategies.leaves import composite
 
 _AGAIN: Final = 2
-"""How often a Choice may be nested in itself before only its smallest values are drawn."""
+"""How many times a Choice (the plan for one part of a schema) may be nested in itself before only its smallest values
+are drawn.
+"""
 
 _TURNS: Final = 24
-"""How many recursive Choices a value may contain before only the smallest values are drawn."""
+"""How many Choices (plans for parts of a schema) that are recursive one value may contain before only the smallest
+values are drawn.
+"""
 
 _MORE: Final = 3
-"""The largest number of items or members that are drawn beyond the required number."""
+"""An array or object has at most this many more items or members than it must have."""
 
 _BRANCHES: Final = 2
-"""The largest number of array items drawn beyond the required number, if the schema of the items is recursive."""
+"""An array whose items have a recursive schema has at most this many more items than it must have."""
 
 _TRIES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """The state of a draw. With `full`, all optional parts are drawn.
+    """The state of drawing one value. If `full` is true, all optional parts are drawn, except in nested recursive
+    Choices.
 
-    With `smallest`, no optional recursive part is drawn. `path` contains the recursive Choices around the current part,
-    the outermost first. `turns` is one list for the whole value, with one item per recursive Choice drawn so far.
+    If `smallest` is true, no optional recursive part is drawn. `path` contains the recursive Choices around the current
+    part, the outermost first. `turns` is one list for the whole value, with one item per recursive Choice drawn so far.
     """
 
     draw: st.DrawFn
@@ -49,17 +54,19 @@ class Drawing:
     turns: list[None] = field(default_factory=list[None])
 
     def inside(self, choice: Choice) -> Drawing:
-        """The Drawing for the parts of a recursive Choice."""
+        """Return the Drawing for the parts of the recursive Choice `choice`."""
         smallest = self.path.count(choice) >= _AGAIN or len(self.turns) >= _TURNS
         self.turns.append(None)
         return Drawing(self.draw, self.full and not self.path, (*self.path, choice), smallest, self.turns)
 
 
 class Alternative:
-    """The base class for one kind of value that satisfies a schema. By default, the values have no nested values."""
+    """The base class for values of one JSON type that satisfy a schema. By default, they contain no other values."""
 
     is_right: Callable[[Any], bool] | None = None
-    """A further condition, or None. A Choice draws up to `_TRIES` values until a value meets the condition."""
+    """A function that checks a drawn value, or None. The Choice draws up to `_TRIES` values, until the check succeeds
+    for one.
+    """
 
     def height(self) -> float:
         """The nesting depth of the smallest value; infinite if there is no value."""
@@ -74,7 +81,9 @@ class Alternative:
         return ()
 
     def lack(self) -> Iterable[str]:
-        """The reasons why no value is possible, except those in the Choices of `needs`; empty if there are none."""
+        """The reasons why there is no value; empty if there are none. The Choices of `needs` give further reasons
+        themselves.
+        """
         return ()
 
     def value(self, drawing: Drawing) -> Any:
@@ -83,7 +92,7 @@ class Alternative:
 
 
 class Scalar(Alternative):
-    """Values drawn from a strategy, or copies of the given `values`. The first of these values is the simplest."""
+    """Values from a strategy, or copies of the values in `values`, of which the first is the simplest."""
 
     def __init__(self, strategy: st.SearchStrategy[Any] | None = None, values: Sequence[Any] = ()) -> None:
         self.values = values
@@ -96,7 +105,7 @@ class Scalar(Alternative):
 
 @dataclass(eq=False, slots=True)
 class Choice:
-    """The Alternatives of a schema, and the `reasons` why other alternatives are impossible.
+    """The Alternatives from which a value of a schema is drawn. `reasons` says why others are impossible.
 
     `live` contains the Alternatives that have a value, the one with the smallest value first.
     """
@@ -121,7 +130,7 @@ class Choice:
         return reject()
 
     def settle(self) -> None:
-        """Update `live` and `height` from the current heights of the alternatives."""
+        """Update `live` and `height`: the Alternatives may now have other heights."""
         heights = {each: each.height() for each in self.alternatives}
         found = [each for each, height in heights.items() if height < math.inf]
         found.sort(key=lambda each: (heights[each], not (isinstance(each, Scalar) and each.values)))
@@ -129,7 +138,7 @@ class Choice:
         self.height = min(heights.values(), default=math.inf)
 
     def find_recursion(self) -> None:
-        """Set `is_recursive`: whether the Choice contains itself."""
+        """Set `is_recursive` to whether this Choice contains itself, directly or inside other Choices."""
         seen: set[Choice] = set()
         left: list[Choice] = [self]
         while left and self not in seen:
@@ -141,7 +150,8 @@ class Choice:
     def lack(self, inside: tuple[Choice, ...] = ()) -> str:
         """Describe why no value is possible.
 
-        `inside` contains the Choices around this Choice, to detect endless nesting.
+        `inside` contains the Choices in which this Choice is nested. If it is nested in itself, the description ends
+        there.
         """
         if self in inside:
             return f"{self.path} needs another of itself inside, without end"
@@ -152,18 +162,18 @@ class Choice:
         return "; ".join(dict.fromkeys(found)) or f"{self.path} allows no value"
 
     def domain(self) -> list[Any] | None:
-        """All possible values, if every live Alternative is a Scalar with a list of values; otherwise None."""
+        """Return all possible values, or None unless every Alternative in `live` is a Scalar with a list of values."""
         known = [each.values for each in self.live if isinstance(each, Scalar) and each.values]
         return [value for values in known for value in values] if self.live and len(known) == len(self.live) else None
 
 
 @dataclass(eq=False)
 class Members(Alternative):
-    """Objects: `members` has the Choice for each name in the schema; `low` and `high` limit the number of members.
+    """Objects. `members` has the Choice for each name in the schema; `low` and `high` limit the number of members.
 
-    Members whose names are not in `members` are other members: `names` draws their names, `others` returns the Choice
-    for such a name, and `rest` contains the Choices that `others` can return. If `asked` is true, other members are
-    drawn even if none is needed, because the schema mentions them or has no `properties`.
+    An object may have other members, whose names are not in `members`. `names` draws such a name, `others` returns the
+    Choice for it, and `rest` contains all Choices that `others` can return. If `asked` is true, other members are drawn
+    even if `low` does not require them: the schema mentions them or has no `properties`.
     """
 
     members: dict[str, Choice]
@@ -176,7 +186,7 @@ class Members(Alternative):
     asked: bool
 
     def height(self) -> float:
-        """One more than the height of the tallest member that the smallest object needs."""
+        """Return 1 plus the height of the tallest member that the smallest object needs."""
         needed = [self.members[name].height for name in self.required]
         missing = max(self.low - len(needed), 0)
         spare = [choice.height for name, choice in self.members.items() if name not in self.required]
@@ -186,7 +196,7 @@ class Members(Alternative):
         return min((choice.height for choice in self.rest), default=math.inf)
 
     def parts(self) -> Iterable[Choice]:
-        """The Choices for the members that the schema names, and for other members."""
+        """Return the Choices for the members that the schema names, and those for other members."""
         return [*self.members.values(), *self.rest]
 
     def needs(self) -> Iterable[Choice]:
@@ -240,10 +250,10 @@ class Members(Alternative):
 
 @dataclass(eq=False)
 class Items(Alternative):
-    """Arrays: `prefix` has a Choice for each of the first items, `rest` is the Choice for all later items.
+    """Arrays. `prefix` has one Choice for each of the first items; `rest` is the Choice for all later items.
 
-    `contains` has a Choice for each item that must occur. `low` and `high` limit the number of items; if `unique` is
-    true, the items differ.
+    `contains` has one Choice for each item that the array must contain at any position. `low` and `high` limit the
+    number of items. If `unique` is true, all items are different.
     """
 
     prefix: list[Choice]
@@ -254,7 +264,7 @@ class Items(Alternative):
     unique: bool
 
     def height(self) -> float:
-        """One more than the largest height among the required items; infinite if no array is possible."""
+        """Return 1 plus the largest height among the required items, or infinity if no array is possible."""
         return math.inf if any(self.lack()) else 1 + max((choice.height for choice in self.needs()), default=0)
 
     def parts(self) -> Iterable[Choice]:
@@ -313,7 +323,7 @@ class Items(Alternative):
         return drawing.draw(st.lists(items, min_size=low, max_size=high, unique_by=key if self.unique else None))
 
     def _branches(self, drawing: Drawing, low: int, high: int) -> list[Any]:
-        """Draw `low` to `high` items with a recursive schema; `drawing` limits the nesting."""
+        """Draw `low` to `high` items whose schema is recursive. `drawing` limits how deep they are nested."""
         items = [self.rest.value(drawing) for _ in range(drawing.draw(st.integers(low, high)))]
         if self.unique:
             items = list({key(item): item for item in items}.values())

@@ -59,7 +59,7 @@ TAKES: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
     "types": (f"one of {', '.join(TYPES)}, or a list of them", are_types),
     "values": ("a list of at least one value", lambda value: is_array(value) and bool(value)),
 }
-"""Kind of a keyword's value -> its description for messages, and a function that checks a value for this kind."""
+"""Kind of value that a keyword takes -> (a description of this kind for messages, a function that checks a value)."""
 
 
 class Keyword(NamedTuple):
@@ -104,7 +104,7 @@ KEYWORDS: Final[Mapping[str, Keyword]] = {
     "minProperties": Keyword("count", "object"),
     "maxProperties": Keyword("count", "object"),
 }
-"""Every supported keyword that restricts values."""
+"""Name of each supported keyword that restricts values -> its description. Annotations are in `ANNOTATIONS`."""
 
 ANNOTATIONS: Final = frozenset(
     {
@@ -131,13 +131,14 @@ ANNOTATIONS: Final = frozenset(
 )
 """Keywords that are ignored because they restrict nothing. Keywords that begin with `x-` are ignored, too.
 
-`nullable` is a keyword of OpenAPI, not of JSON Schema. No null is drawn for it, so the values are valid in both.
+`nullable` is a keyword of OpenAPI, not of JSON Schema. No null is drawn because of it, so the drawn values are valid
+under both standards.
 """
 
 _SIMPLE: Final = frozenset({"type", "enum", "const"})
 """The keywords that a schema under `not` may have, besides annotations.
 
-These keywords exclude few values, so few draws fail.
+Such a schema matches few values, so a drawn value is seldom discarded because it matches.
 """
 
 
@@ -173,10 +174,11 @@ def _keywords(path: str, schema: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 class Node(SchemaPart):
-    """A SchemaPart whose keywords are all supported. Raises InvalidArgument, with the path, for any other schema.
+    """A SchemaPart whose keywords are all supported. For any other schema, InvalidArgument is raised, with the path of
+    the part.
 
-    `keywords` are the node's own keywords without annotations; `never` marks the schema `false`; `known` contains the
-    nodes that were made so far for the same schema, by path.
+    `keywords` are the keywords of this part, without annotations. `never` is true for the schema `false`. `known`
+    contains all nodes that were made so far for the same root schema, by path.
     """
 
     def __init__(self, path: str, schema: object, root: object = None, known: dict[str, Node] | None = None) -> None:
@@ -200,9 +202,9 @@ class Node(SchemaPart):
         return ((name, value) for name, value in self.keywords.items() if name != "format" or value in FORMATS)
 
     def targets(self) -> Sequence[Self]:
-        """Return a list of the node to which `$ref` refers. The list is empty if the node has no `$ref`.
+        """Return a list: it contains the node to which `$ref` refers, or nothing if the node has no `$ref`.
 
-        Raises InvalidArgument if the schema has nothing at this place.
+        Raises InvalidArgument if `$ref` refers to a part that the schema does not have.
         """
         try:
             return super().targets()

@@ -1,4 +1,7 @@
-"""Strategies for numbers and texts that satisfy keywords; keywords that exclude each other raise Contradiction."""
+"""Strategies for numbers and texts that satisfy the keywords of a schema.
+
+Keywords that no value can satisfy together raise Contradiction.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,10 @@ from converse_strategies.json_schema.formats import FORMATS
 from converse_strategies.json_schema.reading import Node, compiled
 
 APPLICATORS: Final = ("$ref", "allOf", "anyOf", "oneOf", "not")
-"""Keywords that apply other nodes to the same value."""
+"""Keywords that require a value to satisfy other schemas as well, or (`not`) to break one."""
 
 _FAR: Final = 2**53
-"""The largest distance of drawn integers from 0, or from the only bound.
+"""Drawn integers are at most this far from 0 or, if they have a bound only on one side, from this bound.
 
 Every JSON reader represents integers up to 2**53 exactly.
 """
@@ -37,20 +40,23 @@ class Contradiction(Exception):
 
 
 def said(nodes: Iterable[Node], keyword: str) -> dict[str, Any]:
-    """Return the values of a keyword in all nodes that have it, by path, such as `#/properties/city/minLength`."""
+    """Return a dict: path of a keyword, such as `#/properties/city/minLength` -> the value of the keyword in this node.
+
+    Nodes without the keyword are left out.
+    """
     return {f"{node.path}/{keyword}": node.keywords[keyword] for node in nodes if keyword in node.keywords}
 
 
 def holds(nodes: Iterable[Node], value: Any) -> bool:
-    """Whether a value satisfies all keywords of the nodes; the keywords in APPLICATORS are ignored."""
+    """Whether `value` satisfies all keywords of the nodes, except those in APPLICATORS, which are not checked."""
     entries = ((node, *entry) for node in nodes for entry in node.entries() if entry[0] not in APPLICATORS)
     return not any(True for entry in entries for _ in broken_by(*entry, value))
 
 
 def sizes(nodes: Sequence[Node], low: str, high: str) -> tuple[int, int | None]:
-    """Return the least and the greatest length that the keywords `low` and `high` allow (None: no greatest length).
+    """Return the smallest and the largest length that the keywords `low` and `high` of the nodes allow.
 
-    Raises Contradiction if the minimum is above the maximum.
+    The largest is None if there is no limit. Raises Contradiction if the smallest is above the largest.
     """
     lowest = max(said(nodes, low).values(), default=0)
     highest = min(said(nodes, high).values(), default=None)
@@ -64,7 +70,7 @@ def _where(nodes: Sequence[Node]) -> str:
 
 
 class _Bounds:
-    """The tightest bounds for numbers: `low` and `high` are (number, is inclusive), or None if there is no bound."""
+    """The bounds for numbers that satisfy all nodes: `low` and `high` are (number, is inclusive), or None."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         def bounds(keyword: str, exclusive: str) -> list[tuple[float, bool]]:
@@ -75,16 +81,16 @@ class _Bounds:
         self.high = min(bounds("maximum", "exclusiveMaximum"), default=None)
 
     def steps(self, step: Fraction, far: int) -> tuple[int, int]:
-        """The smallest and largest n for which n * step is within the bounds.
+        """Return the smallest and the largest integer n for which n * `step` is within the bounds.
 
-        Without a bound, n is at most `far` away from 0 or from the other bound, whichever reaches further.
+        If a bound is missing, n reaches `far` steps beyond 0 or beyond the other bound, whichever is more.
         """
         high = far if self.high is None else -at_least(-exact(self.high[0]) / step, inclusive=self.high[1])
         low = min(-far, high - far) if self.low is None else at_least(exact(self.low[0]) / step, inclusive=self.low[1])
         return low, max(high, low + far) if self.high is None else high
 
     def floats(self) -> tuple[float | None, float | None]:
-        """The smallest and largest float within the bounds; None for a missing bound.
+        """Return the smallest and the largest float within the bounds; None takes the place of a missing bound.
 
         Raises OverflowError for a bound that is too large for a float.
         """
@@ -104,7 +110,10 @@ _NUMERIC: Final = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum",
 
 
 def numbers(nodes: Sequence[Node], kinds: frozenset[str]) -> st.SearchStrategy[Any]:
-    """Numbers of the given kinds (integer, fraction) that satisfy the nodes. Raises Contradiction if no number does."""
+    """Numbers that satisfy the nodes. `kinds` contains `integer`, `fraction` (a number with decimal places) or both.
+
+    Raises Contradiction if no number satisfies the nodes.
+    """
     bounds = _Bounds(nodes)
     steps = [exact(number) for number in said(nodes, "multipleOf").values()]
     found = [*_integers(bounds, steps)] if "integer" in kinds else []
@@ -157,14 +166,14 @@ _MANY_OF: Final[Mapping[str | None, tuple[int, int | None]]] = {
 
 
 _Class = tuple[str, int, int | None]
-"""(allowed characters, least number of characters, greatest number or None for no limit)."""
+"""(the allowed characters, the least number of characters, the greatest number of characters or None for no limit)"""
 
 
 @cache
 def _characters(pattern: str) -> _Class | None:
-    """The characters and counts of a pattern that is one repeated character class, such as `^[a-z]{3}$`.
+    """Convert a pattern that consists of one repeated class of characters, such as `^[a-z]{3}$`, to a `_Class`.
 
-    Only printable ASCII characters are returned. The result is None for any other pattern.
+    Return None for any other pattern. Of the characters, only those in printable ASCII are returned.
     """
     found = _CLASS.fullmatch(pattern)
     if found is None:
@@ -180,9 +189,10 @@ def _characters(pattern: str) -> _Class | None:
 
 
 def texts(nodes: Sequence[Node], given: st.SearchStrategy[str] | None) -> st.SearchStrategy[str]:
-    """Texts that satisfy the nodes; without a pattern or a format, they are drawn from the strategy `given`.
+    """Texts that satisfy the nodes. If no node has a pattern or a format, they are drawn from `given`, or any text if
+    it is None.
 
-    Raises Contradiction if no text satisfies the nodes.
+    A text from `given` is cut or padded to an allowed length. Raises Contradiction if no text satisfies the nodes.
     """
     low, high = sizes(nodes, "minLength", "maxLength")
     patterns = list(dict.fromkeys(said(nodes, "pattern").values()))
@@ -210,9 +220,9 @@ _TEXTUAL: Final = ("pattern", "minLength", "maxLength")
 
 @cache
 def _of_length(low: int, high: int | None, letters: str | None = None) -> st.SearchStrategy[str]:
-    """Texts of `low` to `high` characters from `letters`; any characters if `letters` is None.
+    """Texts of `low` to `high` characters from `letters`. If `letters` is None, they have any characters.
 
-    For a large `low`, a shorter text is drawn and then padded.
+    For a large `low`, a shorter text is drawn and then padded to the length `low`.
     """
     alphabet = st.characters(codec="utf-8") if letters is None else letters
     if low < _LONG:
@@ -223,15 +233,17 @@ def _of_length(low: int, high: int | None, letters: str | None = None) -> st.Sea
 
 @cache
 def of_pattern(pattern: str) -> st.SearchStrategy[str]:
-    """Texts that contain a match of a pattern, in printable ASCII unless the pattern itself contains other characters.
+    """Texts that contain a match of `pattern`. They are in printable ASCII unless the pattern itself contains other
+    characters.
 
-    Other characters are avoided, because the dialects of regular expressions treat white space, letters and line ends
-    beyond ASCII differently.
+    The reason: the dialects of regular expressions differ in which other characters they treat as white space, letters
+    or line ends.
     """
     found = _characters(pattern)
     if found is not None and found[0]:
         return _of_length(found[1], found[2], found[0])
     if pattern.isascii() and not re.search(r"\\[uUxnrtfv0]", pattern):
         return st.from_regex(compiled(pattern), alphabet=st.characters(min_codepoint=32, max_codepoint=126))
-    # Draw without re.ASCII, then filter: older versions of hypothesis apply this flag to literals, too.
+    # Draw without the flag re.ASCII, and apply it in the filter: older versions of hypothesis apply it even to
+    # characters that the pattern contains literally.
     return st.from_regex(re.compile(compiled(pattern).pattern)).filter(compiled(pattern).search)

@@ -14,7 +14,7 @@ from converse_strategies.json_schema.plans import Drawing
 from converse_strategies.leaves import Json, composite
 
 NAMES: Final = ("city", "days", "query", "unit", "tags", "user_id", "startDate", "max-results", "notes", "filter")
-"""Names of tool parameters."""
+"""Names for the parameters of drawn tools."""
 
 _DEFINITIONS: Final[Mapping[str, Json]] = {
     "Point": {
@@ -34,7 +34,9 @@ _DEFINITIONS: Final[Mapping[str, Json]] = {
         "required": ["text"],
     },
 }
-"""The targets of `$ref`: a plain object, and an object that contains objects of its own kind."""
+"""The schemas to which a drawn `$ref` refers: an object with two numbers, and an object that contains others like
+itself.
+"""
 
 SCALARS: Final[tuple[Json, ...]] = (
     {"type": "string"},
@@ -46,7 +48,9 @@ SCALARS: Final[tuple[Json, ...]] = (
     {"type": "string", "format": "date"},
     {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None},
 )
-"""Schemas of parameters without nested values or limits. Tools with `strict` use only these schemas."""
+"""Schemas of parameters without nested values or limits. For tools with `strict`, only these are drawn, also inside
+arrays and objects.
+"""
 
 LIMITED: Final[tuple[Json, ...]] = (
     {"type": "integer", "minimum": 0, "maximum": 100},
@@ -82,10 +86,10 @@ LIMITED: Final[tuple[Json, ...]] = (
 
 @composite
 def json_schemas(draw: st.DrawFn, *, max_properties: int = 4) -> Json:
-    """JSON Schemas such as the parameters of tools have: objects with typed properties, some of them required.
+    """JSON Schemas like those of the parameters of tools: objects with typed properties, some of them required.
 
-    The schemas have nested objects, arrays, enums, limits, alternatives, definitions and descriptions. The root's type
-    is `object`, as Bedrock requires. `schema_values` supports every drawn schema.
+    Drawn schemas contain nested objects, arrays, enums, limits, alternatives, definitions and descriptions. The type of
+    the root is `object`, as Bedrock requires. `schema_values` supports every drawn schema.
 
     >>> from hypothesis import find
     >>> find(json_schemas(), lambda schema: schema.get("required"))
@@ -95,7 +99,10 @@ def json_schemas(draw: st.DrawFn, *, max_properties: int = 4) -> Json:
 
 
 def draw_schema(draw: st.DrawFn, max_properties: int, *, strict: bool) -> Json:
-    """Draw a schema of an object; a strict schema has no limits, and allows only the members that it names."""
+    """Draw the schema of an object with at most `max_properties` properties.
+
+    If `strict` is true, the schema has no limits, and allows only the members that it names.
+    """
     schema = _draw_object(draw, max_properties, strict, _SCALARS if strict else _SIMPLE, 1)
     used = [name for name in _DEFINITIONS if f"'#/$defs/{name}'" in repr(schema)]
     if used:

@@ -1,4 +1,6 @@
-"""Strategies for `converse_harness.types.citations`: all five kinds of locations, with every version of botocore."""
+"""Strategies for `converse_harness.types.citations`. All five kinds of locations are drawn, even if the installed
+botocore lacks some.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,7 @@ def web_locations() -> Values:
 
 
 def citation_locations() -> Values:
-    """CitationLocations: dicts with one of the five tags.
+    """CitationLocations: dicts with one of five members, each for one kind of location, for example `web`.
 
     >>> from hypothesis import find
     >>> find(citation_locations(), lambda location: "web" in location)
@@ -75,7 +77,7 @@ def citation_locations() -> Values:
 
 
 def citation_source_contents(*, texts: Texts | None = None) -> Values:
-    """CitationSourceContents, and CitationGeneratedContents: dicts with any text under `text`."""
+    """CitationSourceContents, which are also CitationGeneratedContents: dicts with any text under `text`."""
     return tagged("text", some(texts))
 
 
@@ -84,7 +86,7 @@ citation_generated_contents = citation_source_contents
 
 @cached
 def citations(*, texts: Texts | None = None) -> Values:
-    """Citations: dicts with a location; some have passages of the source, or a title."""
+    """Citations: dicts with a location. Some also have passages of the source, some have a title."""
     passages = st.lists(citation_source_contents(texts=texts), max_size=2)
     return dicts({"location": citation_locations()}, sourceContent=passages, title=some(texts))
 

@@ -90,7 +90,7 @@ _KINDS_OF: Final = {
     "user": ("text", "image", "document", "cachePoint", "guardContent", "video", "audio"),
     "assistant": ("text", "toolUse", "reasoningContent", "citationsContent"),
 }
-"""The kinds of blocks that each role sends; tool results are separate, because each belongs to a tool use."""
+"""Role -> the kinds of blocks in its messages. Tool results are treated apart, because each belongs to a tool use."""
 
 
 @cached
@@ -127,7 +127,10 @@ def content_block_starts() -> Values:
 
 
 def content_block_deltas(*, texts: Texts | None = None) -> Values:
-    """ContentBlockDeltas with the index of the block. The type of this name in `streaming` has no index."""
+    """ContentBlockDeltas of the module `content`, which contain the index of the block.
+
+    The type with the same name in the module `streaming` has no index.
+    """
     return dicts({"contentBlockIndex": INDEXES, "delta": delta_contents(texts=texts)})
 
 
@@ -142,7 +145,9 @@ def message_metadata() -> Values:
 
 
 def messages(*, texts: Texts | None = None) -> Values:
-    """Messages of either role, with blocks that fit the role; rarely with a tracking id and metadata.
+    """Messages of the user or of the assistant, with kinds of blocks that this role sends.
+
+    One in four may also have a tracking id or metadata.
 
     >>> from hypothesis import find
     >>> find(messages(), lambda message: message["content"])
@@ -159,15 +164,16 @@ def _message(draw: st.DrawFn, texts: Texts | None) -> Value:
 
 @cached
 def _extras() -> Values:
-    # st.uuids() is not used, because it takes additional draws to make all values different.
+    # st.uuids() is not used: it takes additional draws, because it never draws a value twice.
     ids = leaves.made(st.integers(0, 2**64 - 1), lambda number: str(UUID(int=number, version=4)))
     return dicts({}, tracking_id=ids, metadata=message_metadata())
 
 
 @composite
 def conversations(draw: st.DrawFn, *, texts: Texts | None = None) -> list[Value]:
-    """Lists of Messages: conversations that the user begins, with alternating roles. The message after a tool use, if
-    there is one, contains the tool's result.
+    """Conversations: lists of Messages. The first message is the user's, and the roles alternate.
+
+    If a message with a tool use is not the last one, the next message contains the result of the tool.
 
     >>> from hypothesis import find
     >>> [message["role"] for message in find(conversations(), lambda messages: len(messages) == 3)]

@@ -19,7 +19,7 @@ _COUNTS: Final = ("inputTokens", "outputTokens", "totalTokens", "cacheReadInputT
 
 @cached
 def usages() -> Values:
-    """Usages: the total is the sum of the other counts, including the cache counts if present.
+    """Usages: the total is the sum of all other counts. Some usages also have counts of the prompt cache.
 
     >>> from hypothesis import find
     >>> find(usages(), lambda usage: usage["totalTokens"] > 2)
@@ -44,7 +44,7 @@ _SHARES: Final = st.integers(0, 100)
 
 
 def stop_reasons() -> st.SearchStrategy[str]:
-    """StopReasons of an answer or of an agent's loop. The simplest ones for hypothesis are `end_turn` and `tool_use`.
+    """StopReasons of a model's answer or of an agent's event loop. Hypothesis shrinks them to `end_turn` or `tool_use`.
 
     >>> from hypothesis import find
     >>> find(stop_reasons(), lambda reason: reason.startswith("i"))

@@ -19,7 +19,8 @@ def context_window_overflow_exceptions(
 
 @cached
 def event_loop_exceptions(*, texts: Texts | None = None) -> st.SearchStrategy[exceptions.EventLoopException]:
-    """EventLoopExceptions: a typical exception as the cause, and the request state, often `{}`.
+    """EventLoopExceptions with a cause (a RuntimeError or an exception of this module) and a request state, which is
+    often `{}`.
 
     >>> from hypothesis import find
     >>> find(event_loop_exceptions(), lambda error: True).request_state

@@ -1,4 +1,6 @@
-"""Strategies for `converse_harness.types.guardrails`: small values with every policy, as Strands' types require."""
+"""Strategies for `converse_harness.types.guardrails`. Lists are short. Every assessment contains all policies, because
+Strands' types require them.
+"""
 
 from __future__ import annotations
 
@@ -13,20 +15,22 @@ from converse_strategies.strands.making import RARELY, Value, Values, built, dic
 
 _PERCENT: Final = st.integers(0, 100)
 _MOST: Final = 2
-"""The largest number of entries in each list of a policy.
+"""The largest number of entries in a list of a policy.
 
-A trace has many lists, and short lists are enough to reveal problems.
+A trace has many such lists, and short ones are enough to reveal errors in consumers.
 """
 
 
 def _literals(kind: Any, name: str) -> st.SearchStrategy[Any]:
-    """Strategy for the values that the Literal type of the member `name` of a TypedDict allows."""
+    """Return a strategy for the values of the member `name` of the TypedDict `kind`. The type of this member is a
+    Literal.
+    """
     return st.sampled_from(get_args(get_type_hints(kind)[name]))
 
 
 @cached
 def _entries(kind: Any, texts: Texts | None) -> Values:
-    """Strategy for dicts of the TypedDict `kind`, whose members are all of a Literal type or str."""
+    """Return a strategy for dicts of the TypedDict `kind`. The type of each member must be a Literal or str."""
     hints = get_type_hints(kind)
     return dicts({name: some(texts) if hint is str else _literals(kind, name) for name, hint in hints.items()})
 
@@ -48,7 +52,7 @@ def guardrail_configs() -> Values:
 
 
 def topics(*, texts: Texts | None = None) -> Values:
-    """Topics: dicts with a name, the type and an action."""
+    """Topics: dicts with any name, the type `DENY` and the action `BLOCKED`."""
     return _entries(guardrails.Topic, texts)
 
 
@@ -73,12 +77,12 @@ def content_policies() -> Values:
 
 
 def custom_words(*, texts: Texts | None = None) -> Values:
-    """CustomWords: dicts with a match and an action."""
+    """CustomWords: dicts with any text as the matched word, and an action."""
     return _entries(guardrails.CustomWord, texts)
 
 
 def managed_words(*, texts: Texts | None = None) -> Values:
-    """ManagedWords: dicts with a match, a type and an action."""
+    """ManagedWords: dicts with any text as the matched word, the type `PROFANITY` and the action `BLOCKED`."""
     return _entries(guardrails.ManagedWord, texts)
 
 
@@ -88,12 +92,14 @@ def word_policies(*, texts: Texts | None = None) -> Values:
 
 
 def pii_entities(*, texts: Texts | None = None) -> Values:
-    """PIIEntities of every type; `match` is any text (`converse_harness.samples` contains realistic ones)."""
+    """PIIEntities of every type. `match` is any text; `converse_harness.samples` contains realistic examples."""
     return _entries(guardrails.PIIEntity, texts)
 
 
 def regexes(*, texts: Texts | None = None) -> Values:
-    """Regexes: a name, an expression, a match and an action; `regex` is any text, not always a valid expression."""
+    """Regexes: dicts with a name, an expression, a match and an action. `regex` is any text, not always a valid
+    expression.
+    """
     return _entries(guardrails.Regex, texts)
 
 
@@ -104,7 +110,9 @@ def sensitive_information_policies(*, texts: Texts | None = None) -> Values:
 
 @cached
 def contextual_grounding_filters() -> Values:
-    """ContextualGroundingFilters: `action` is BLOCKED if and only if the score is below the threshold; both are 0 to 1.
+    """ContextualGroundingFilters. `action` is BLOCKED if the score is below the threshold, otherwise NONE.
+
+    The score and the threshold are numbers from 0 to 1.
 
     >>> from hypothesis import find
     >>> find(contextual_grounding_filters(), lambda found: found["action"] == "BLOCKED")
@@ -138,7 +146,7 @@ def guardrail_assessments(*, texts: Texts | None = None) -> Values:
 
 @composite
 def guardrail_traces(draw: st.DrawFn, *, texts: Texts | None = None) -> Value:
-    """GuardrailTraces of one guardrail: its findings in the input; at times also the model's text, with findings in it.
+    """GuardrailTraces with the assessments of one guardrail: always of the input, sometimes also of the model's text.
 
     >>> from hypothesis import find
     >>> find(guardrail_traces(), lambda trace: trace["modelOutput"])["outputAssessments"].keys()

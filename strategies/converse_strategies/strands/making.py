@@ -1,4 +1,6 @@
-"""Functions that make the strategies of this package: dicts, optional and rare members, and default texts."""
+"""Functions that the modules of this package use to make strategies: for dicts, optional or rare members, and default
+texts.
+"""
 
 from __future__ import annotations
 
@@ -39,9 +41,9 @@ def _refuse(texts: object) -> str:
 
 
 def dicts(required: Mapping[str, st.SearchStrategy[Any]], **optional: st.SearchStrategy[Any]) -> Values:
-    """Return a strategy for dicts with the required members; each optional member is present or absent.
+    """Return a strategy for dicts with the members in `required`. Each member in `optional` is present or absent.
 
-    All functions of this module cache their strategies, so a function that only calls them needs no `@cached`.
+    This function and the next ones cache their strategies, so a function that only calls them needs no `@cached`.
     """
     return _dicts(tuple(required.items()), tuple(optional.items()))
 
@@ -59,30 +61,32 @@ def tagged(tag: str, values: st.SearchStrategy[Any]) -> Values:
 
 @cached
 def either(**values: st.SearchStrategy[Any]) -> Values:
-    """Return a strategy for dicts with exactly one of these members; they shrink to the first member."""
+    """Return a strategy for dicts with exactly one of the members in `values`. They shrink to the first member."""
     return st.one_of(*(tagged(tag, each) for tag, each in values.items()))
 
 
 @cached
 def or_none(values: st.SearchStrategy[T]) -> st.SearchStrategy[T | None]:
-    """Return a strategy for the given values and for None. None shrinks to one of the values."""
+    """Return a strategy for values of `values` and for None. None counts as less simple: it shrinks to a value of
+    `values`.
+    """
     return st.one_of(values, st.none())
 
 
 @composite
 def built(draw: st.DrawFn, make: Callable[..., T], *parts: st.SearchStrategy[Any]) -> T:
-    """Draw the parts and call `make` with them.
+    """Draw a value of each of `parts`, call `make` with these values, and return the result.
 
-    `st.builds` does the same, but then a counterexample shows the call of `make` instead of the result.
+    `st.builds` does the same, but with it a counterexample shows the call of `make` instead of the result.
     """
     return make(*(draw(part) for part in parts))
 
 
 @composite
 def rarely(draw: st.DrawFn, values: Values, extra: Values) -> Value:
-    """Draw dicts from `values`. One dict in four also has the members of a dict from `extra`.
+    """Draw a dict from `values`. One such dict in four is extended with the members of a dict from `extra`.
 
-    This is for members that are slow to draw, or that models rarely send.
+    Use this for members that are slow to draw, or that models rarely send.
     """
     value = draw(values)
     return {**value, **draw(extra)} if draw(RARELY) else value

@@ -1,4 +1,4 @@
-"""Strategies for `converse_harness.types.media`: media as bytes in the stated format, or as a location in Amazon S3."""
+"""Strategies for `converse_harness.types.media`: media as bytes in a valid format, or as a location in Amazon S3."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hypothesis import strategies as st
 
 _SOURCES: Final = ("bytes", "s3Location")
-"""Members of AWS's media sources that exist in Strands, where `s3Location` is called `location`."""
+"""Those members of AWS's media sources that Strands also has. Strands calls the second one `location`."""
 
 _SOURCE_OF: Final = itemgetter("source")
 
@@ -79,7 +79,8 @@ def audio_contents() -> Values:
     """
     if bedrock.has_shape("AudioBlock"):
         return made(media.audios(formats=get_args(types.AudioFormat), sources=_SOURCES), _content)
-    # The installed botocore is too old for audio. Strands' types support audio anyway, for other providers.
+    # The installed botocore has no audio, so AWS's shapes cannot be used. Strands' types support audio all the same,
+    # for other providers.
     return dicts({"format": audio_formats(), "source": dicts({"bytes": BLOBS})})
 
 

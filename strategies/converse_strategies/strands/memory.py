@@ -1,4 +1,4 @@
-"""Strategies for `converse_harness.types.memory`: entries, options, configurations, and stores that work."""
+"""Strategies for `converse_harness.types.memory`: entries, options, configurations, and working stores in memory."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _joined(context: types.InjectionFormatContext, **kwargs: Any) -> str:
 
 @cached
 def memory_entries(*, texts: Texts | None = None) -> st.SearchStrategy[types.MemoryEntry]:
-    """MemoryEntries; the store's name and the metadata may be None.
+    """MemoryEntries: any text as the content. The name of the store and the metadata may be None.
 
     >>> from hypothesis import find
     >>> find(memory_entries(), lambda entry: True)
@@ -67,28 +67,28 @@ def memory_entries(*, texts: Texts | None = None) -> st.SearchStrategy[types.Mem
 
 
 def search_options() -> Values:
-    """SearchOptions: dicts that are empty or contain a limit on the number of entries."""
+    """SearchOptions: empty dicts, or dicts with the largest number of entries to find."""
     return dicts({}, max_search_results=_LIMITS)
 
 
 def memory_search_options() -> Values:
-    """MemorySearchOptions: dicts in which a list of store names and a limit are each present or absent."""
+    """MemorySearchOptions: dicts that may have a list of names of stores, and the largest number of entries to find."""
     return dicts({}, max_search_results=_LIMITS, stores=_STORE_NAMES)
 
 
 def memory_add_options() -> Values:
-    """MemoryAddOptions: dicts in which a list of store names and metadata are each present or absent."""
+    """MemoryAddOptions: dicts that may have a list of names of stores, and metadata."""
     return dicts({}, metadata=leaves.json_objects(), stores=_STORE_NAMES)
 
 
 def memory_tool_configs(*, texts: Texts | None = None) -> Values:
-    """MemoryToolConfigs: dicts in which a tool name and a description are each present or absent."""
+    """MemoryToolConfigs: dicts that may have the name of a tool, and a description."""
     return dicts({}, name=_NAMES, description=some(texts))
 
 
 @cached
 def memory_add_tool_configs(*, texts: Texts | None = None) -> Values:
-    """MemoryAddToolConfigs: every setting is present or absent; `stores` contains names and store objects."""
+    """MemoryAddToolConfigs: dicts whose members are all optional. `stores` contains names and store objects."""
     stores: st.SearchStrategy[Any] = st.lists(_NAMES | memory_stores(texts=texts), max_size=2)
     return dicts({}, name=_NAMES, description=some(texts), stores=stores, wait_for_writes=st.booleans())
 
@@ -112,7 +112,8 @@ _GAPS: Final = st.none() | st.lists(st.integers(0, 3), max_size=4)
 
 @cached
 def memory_stores(*, texts: Texts | None = None) -> st.SearchStrategy[types.InMemoryStore]:
-    """MemoryStores that work: InMemoryStores with at most three entries.
+    """MemoryStores that can be searched and, if `writable` is true, extended: InMemoryStores with at most three
+    entries.
 
     >>> from hypothesis import find
     >>> find(memory_stores(), lambda store: store.entries).entries
@@ -152,12 +153,12 @@ def injection_format_contexts(*, texts: Texts | None = None) -> st.SearchStrateg
 
 
 def injection_query_callbacks() -> st.SearchStrategy[types.InjectionQueryCallback]:
-    """InjectionQueryCallbacks: `last_user_text`, or a function that returns None, so that nothing is injected."""
+    """InjectionQueryCallbacks: the function `last_user_text`, or one that returns None, so that nothing is injected."""
     return sampled((types.last_user_text, _nothing))
 
 
 def injection_format_callbacks() -> st.SearchStrategy[types.InjectionFormatCallback]:
-    """InjectionFormatCallbacks: `as_list`, or a function that joins the entries with newlines."""
+    """InjectionFormatCallbacks: the function `as_list`, or one that joins the contents of the entries with newlines."""
     return sampled((types.as_list, _joined))
 
 
@@ -177,7 +178,7 @@ _TRIGGERS: Final[st.SearchStrategy[Any]] = st.one_of(
 
 
 def injection_configs() -> Values:
-    """InjectionConfigs: the trigger is absent, a name, or a function."""
+    """InjectionConfigs: dicts in which `trigger` is absent, the name of a trigger, or a function."""
     return dicts({}, trigger=_TRIGGERS)
 
 
@@ -194,7 +195,10 @@ def memory_injection_configs() -> Values:
 
 @cached
 def memory_manager_configs(*, texts: Texts | None = None) -> Values:
-    """MemoryManagerConfigs: stores with different names; each other setting is absent, a boolean or a configuration."""
+    """MemoryManagerConfigs: dicts with one or two stores with different names.
+
+    Each other setting is absent, a boolean or a configuration.
+    """
     stores = st.lists(memory_stores(texts=texts), min_size=1, max_size=2, unique_by=lambda store: store.name)
     return dicts(
         {"stores": stores},
@@ -222,7 +226,7 @@ def extractor_contexts() -> st.SearchStrategy[types.ExtractorContext]:
 
 
 def extractors() -> st.SearchStrategy[types.Extractor]:
-    """Extractors: `TextExtractor`, which extracts every text."""
+    """Extractors: `TextExtractor` objects, which extract the text of every text block."""
     return st.builds(TextExtractor)
 
 
@@ -234,7 +238,7 @@ def memory_message_filters() -> st.SearchStrategy[types.MemoryMessageFilter]:
 
 
 def extraction_triggers() -> st.SearchStrategy[types.ExtractionTrigger]:
-    """ExtractionTriggers: `Never`, which never fires."""
+    """ExtractionTriggers: `Never` objects, which never fire."""
     return st.builds(Never)
 
 

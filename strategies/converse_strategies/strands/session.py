@@ -1,4 +1,6 @@
-"""Strategies for `converse_harness.types.session`: sessions, agents and messages, and their stored form."""
+"""Strategies for `converse_harness.types.session`: sessions, agents, messages, and values in the form in which they are
+stored.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ _TIMES: Final = built(_times, _SECONDS, _SECONDS)
 
 
 def session_types() -> st.SearchStrategy[types.SessionType]:
-    """SessionTypes: the only member of the enum, AGENT."""
+    """SessionTypes: always AGENT, the only member of this enum."""
     return sampled(tuple(types.SessionType))
 
 
@@ -61,8 +63,9 @@ def session_agents() -> st.SearchStrategy[types.SessionAgent]:
 
 @cached
 def session_messages(*, texts: Texts | None = None) -> st.SearchStrategy[types.SessionMessage]:
-    """SessionMessages: a message, an index and times. One in four also has a `redact_message`, which replaces the
-    message.
+    """SessionMessages: a message, its index, and the times of creation and of the last change.
+
+    One in four also has a `redact_message`, which replaces the message.
     """
     found: st.SearchStrategy[Any] = messages(texts=texts)
 

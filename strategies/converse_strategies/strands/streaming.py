@@ -1,7 +1,7 @@
 """Strategies for `converse_harness.types.streaming`: single events and their contents.
 
-Indexes may be None or missing, because providers other than Bedrock send such events. For complete streams that Bedrock
-could send, use `converse_strategies.stream_events`.
+The index of a block may be None or missing, because providers other than Bedrock send such events. For complete streams
+that Bedrock could send, use `converse_strategies.stream_events`.
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ def reasoning_content_block_deltas(*, texts: Texts | None = None) -> Values:
 
 
 def content_block_deltas(*, texts: Texts | None = None) -> Values:
-    """ContentBlockDeltas: dicts with one of the four members. The `content` module has another type of this name.
+    """ContentBlockDeltas of the module `streaming`: dicts with `text`, `toolUse`, `reasoningContent` or `citation`.
+
+    The module `content` has another type with this name.
 
     >>> from hypothesis import find
     >>> find(content_block_deltas(), lambda delta: True)
@@ -105,7 +107,9 @@ def model_stream_error_events(*, texts: Texts | None = None) -> Values:
 
 @cached
 def redact_content_events(*, texts: Texts | None = None) -> Values:
-    """RedactContentEvents: replacements for the user's text, the model's text, or both.
+    """RedactContentEvents: dicts with a text that replaces the user's text, the model's text, or both.
+
+    If a dict has both members, their values may be None.
 
     >>> from hypothesis import find
     >>> find(redact_content_events(), lambda event: True)
@@ -121,7 +125,7 @@ def redact_content_events(*, texts: Texts | None = None) -> Values:
 
 @cached
 def stream_events(*, texts: Texts | None = None) -> Values:
-    """StreamEvents of every kind, one at a time: dicts with one member; one event in eight is an exception.
+    """StreamEvents of every kind: dicts with one member, whose name is the kind. One event in eight is an exception.
 
     >>> from hypothesis import find
     >>> find(stream_events(), lambda event: "redactContent" in event)
@@ -144,5 +148,6 @@ def stream_events(*, texts: Texts | None = None) -> Values:
         tagged("redactContent", redact_content_events(texts=texts)),
         exceptions,
     )
-    # st.one_of(*kinds) flattens nested one_of strategies, so it would draw an exception in five of twelve cases.
+    # st.one_of(*kinds) is not used: it flattens nested one_of strategies, so five of its twelve alternatives would be
+    # exceptions.
     return st.sampled_from(kinds).flatmap(lambda kind: kind)

@@ -1,4 +1,4 @@
-"""The strategy of each type in Strands' vocabulary, as one table."""
+"""A table with a strategy for each type of strands-agents in `converse_harness.types`."""
 
 from __future__ import annotations
 
@@ -117,8 +117,8 @@ TABLE: Final[Mapping[str, Callable[[], st.SearchStrategy[Any]]]] = {
     "session.SessionAgent": session.session_agents,
     "session.SessionMessage": session.session_messages,
     "session.SessionType": session.session_types,
-    # These two names are functions. Their strategies draw arguments for the functions, because a strategy that always
-    # draws the same function is useless.
+    # These two names are functions, not types. Their strategies draw arguments for them, because a strategy that always
+    # draws the same function would be useless.
     "session.decode_bytes_values": session.encoded_values,
     "session.encode_bytes_values": session.values_with_bytes,
     "streaming.CitationLocation": streaming.citation_locations,
@@ -163,4 +163,4 @@ TABLE: Final[Mapping[str, Callable[[], st.SearchStrategy[Any]]]] = {
     "tools.ToolUse": tools.tool_uses,
     "tools._Interruptible": tools.interruptibles,
 }
-"""`module.name` of each name in `converse_harness.types` -> the function that returns the strategy for it."""
+"""`module.name` of each name in `converse_harness.types` -> the function that returns the strategy for this type."""

@@ -16,19 +16,19 @@ from converse_strategies.strands.media import document_contents, image_contents
 
 _SIGNATURES: Final = st.text("abcdefghijklmnopqrstuvwxyz0123456789+/=", min_size=1, max_size=24)
 _HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
-"""The names of tool annotations in the Model Context Protocol."""
+"""Names of the annotations of a tool in the Model Context Protocol."""
 
 
 def json_schemas() -> Values:
-    """JSONSchemas of objects, such as the inputs of tools."""
+    """JSONSchemas with the type `object`, such as those for the inputs of tools."""
     return _json_schemas()
 
 
 @composite
 def tool_specs(draw: st.DrawFn, *, texts: Texts | None = None) -> Value:
-    """ToolSpecs: `inputSchema` is a schema, or a schema under `json` as in the AWS API.
+    """ToolSpecs: `inputSchema` is a JSON Schema, directly or under `json`, as in the AWS API.
 
-    Rarely, a ToolSpec also has an output schema or annotations.
+    Some ToolSpecs also have an output schema or annotations.
 
     >>> from hypothesis import find
     >>> spec = find(tool_specs(), lambda spec: "json" in spec["inputSchema"])
@@ -55,7 +55,7 @@ def tools(*, texts: Texts | None = None) -> Values:
 
 
 def tool_uses() -> Values:
-    """ToolUses: the input is a JSON object, as every model sends it; rarely with a signature of the reasoning."""
+    """ToolUses: the input is a JSON object, as from every model. One in four has a signature of the reasoning."""
     use = dicts({"toolUseId": leaves.tool_use_ids(), "name": leaves.tool_names(), "input": leaves.json_objects()})
     return rarely(use, tagged("reasoningSignature", _SIGNATURES))
 
@@ -66,7 +66,7 @@ def tool_result_statuses() -> st.SearchStrategy[str]:
 
 
 def tool_result_contents(*, texts: Texts | None = None) -> Values:
-    """ToolResultContents: a text, any JSON value, an image or a document."""
+    """ToolResultContents: dicts with a text, any JSON value, an image or a document."""
     documents = document_contents(texts=texts)
     return either(text=some(texts), json=leaves.json_values(), image=image_contents(), document=documents)
 
@@ -79,7 +79,7 @@ def tool_results(*, texts: Texts | None = None) -> Values:
 
 
 def tool_choice_autos() -> Values:
-    """ToolChoiceAutos, and ToolChoiceAnys: the empty dict."""
+    """ToolChoiceAutos, which are also ToolChoiceAnys: always the empty dict."""
     return dicts({})
 
 
@@ -107,7 +107,7 @@ def tool_choice_tool_dicts() -> Values:
 
 
 def tool_choices() -> Values:
-    """ToolChoices: dicts with one of the three tags.
+    """ToolChoices: dicts with one member, `auto`, `any` or `tool`.
 
     >>> from hypothesis import find
     >>> find(tool_choices(), lambda choice: "tool" in choice)
@@ -118,7 +118,9 @@ def tool_choices() -> Values:
 
 @composite
 def tool_configs(draw: st.DrawFn, *, texts: Texts | None = None) -> Value:
-    """ToolConfigs: tools with different names, and a tool choice. A choice of the kind `tool` names one of them."""
+    """ToolConfigs: one to three tools with different names, and a tool choice. If the choice is `tool`, it names one of
+    these tools.
+    """
     found = draw(st.lists(tools(texts=texts), min_size=1, max_size=3, unique_by=_name))
     choice = draw(tool_choices())
     if "tool" in choice:
@@ -132,7 +134,9 @@ def _name(tool: Value) -> Any:
 
 @composite
 def tool_funcs(draw: st.DrawFn, *, texts: Texts | None = None) -> types.ToolFunc:
-    """ToolFuncs: `echo`, or a function that always returns the same result, directly or as an awaitable.
+    """ToolFuncs: the function `echo`, or a function that always returns the same content and status.
+
+    Some functions return the result directly, some return an awaitable.
 
     >>> from hypothesis import find
     >>> find(tool_funcs(), lambda function: True).__name__
@@ -160,7 +164,7 @@ _FUNCTIONS: Final = st.sampled_from(("echo", "answer", "answer_awaited"))
 
 
 def agent_tools(*, texts: Texts | None = None) -> st.SearchStrategy[types.FunctionTool]:
-    """AgentTools that run: FunctionTools made from a specification and a function.
+    """AgentTools that can be run: FunctionTools made from a ToolSpec and a ToolFunc.
 
     >>> from hypothesis import find
     >>> find(agent_tools(), lambda tool: True).tool_type
@@ -177,7 +181,9 @@ def run_tool_handlers(*, texts: Texts | None = None) -> st.SearchStrategy[types.
 
 @cached
 def tool_generators(*, texts: Texts | None = None) -> st.SearchStrategy[types.ToolGenerator]:
-    """ToolGenerators that are not yet iterated. Each runs one tool for one tool use, and yields a ToolResult last."""
+    """ToolGenerators from which nothing was read yet. Each runs one tool for one tool use; the last value is a
+    ToolResult.
+    """
 
     def begin(tool: types.AgentTool, use: Any) -> types.ToolGenerator:
         return tool.stream(use, {})
@@ -187,14 +193,14 @@ def tool_generators(*, texts: Texts | None = None) -> st.SearchStrategy[types.To
 
 @cached
 def interrupts(*, texts: Texts | None = None) -> st.SearchStrategy[types.Interrupt]:
-    """Interrupts: questions to a person; the response is a text, or None if the person has not answered."""
+    """Interrupts: questions of a tool to a person. `response` is a text, or None if the person has not answered yet."""
     answers = st.none() | some(texts)
     return st.builds(types.Interrupt, leaves.tool_use_ids(), leaves.tool_names(), leaves.json_values(), answers)
 
 
 @cached
 def interrupt_exceptions(*, texts: Texts | None = None) -> st.SearchStrategy[types.InterruptException]:
-    """InterruptExceptions for Interrupts without a response."""
+    """InterruptExceptions for questions that the person has not answered yet."""
     asked = st.builds(types.Interrupt, leaves.tool_use_ids(), leaves.tool_names(), st.none() | some(texts))
     return asked.map(types.InterruptException)
 
@@ -205,4 +211,6 @@ def tool_contexts() -> st.SearchStrategy[types.ToolContext[None]]:
 
 
 interruptibles = tool_contexts
-"""Strategies for objects whose method `interrupt` asks a person a question."""
+"""Return a strategy for objects with the method `interrupt`, which asks a person a question. Such objects are
+ToolContexts.
+"""
