@@ -1,7 +1,7 @@
 """One table of all kinds of secrets. A kind has a pattern, and hints: every text with such a secret contains a hint.
 
-The patterns do not match hashes, ids, signatures of reasoning, or prose about secrets. A secret without a distinctive
-prefix is detected only beside the name of its service.
+The patterns do not match hashes, ids, signatures of reasoning content, or prose about secrets. A secret without a
+distinctive prefix is detected only beside the name of its service.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class SecretKind:
 
 _START: Final = r"(?<![A-Za-z0-9])"
 _BASE64_START: Final = r"(?<![A-Za-z0-9+/_-])"
-# The separator between the name and the value of a header or member, also in JSON (plain or inside a string), Python,
-# YAML and XML.
+# Matches the separator between the name and the value of a header or of a member, in JSON (plain or inside a string),
+# Python, YAML and XML.
 _IS: Final = r"""["'\\]{0,4}[ \t]{0,40}(?:=>|[:=>])\s{0,8}(?:\[\s{0,8})?["'\\]{0,4}"""
-# The same as _IS, or the separator between two list items, between two command-line arguments, or between a name and
-# its value in {"name": "X", "value": "Y"}.
+# Matches what _IS matches, or the separator between two list items, between two command-line arguments, or between a
+# name and its value in {"name": "X", "value": "Y"}.
 _GIVEN: Final = (
     rf"""(?:{_IS}|["'\\]{{1,4}},\s{{0,3}}["'\\]{{1,4}}|[ \t]{{1,4}}["']?"""
     r"""|["'\\]{0,4}\s{0,3}(?:,|\n|\\n)\s{0,40}["'\\]{0,4}(?i:values?)["'\\]{0,4}\s{0,3}[:=]\s{0,8}(?:\[\s{0,8})?["'\\]{0,4})"""
@@ -76,7 +76,10 @@ def _token(name: str, begins: tuple[str, ...], rest: str, source: str) -> Secret
 
 
 def _by_name(name: str, owners: tuple[str, ...], value: str, source: str) -> SecretKind:
-    """Return a kind of secret that is detected only beside a name of its service; `owners` are these names."""
+    """Return a SecretKind for secrets that are detected only beside a name of their service.
+
+    `owners` are these names, and `value` is the pattern of the secret itself.
+    """
     any_of = "|".join(map(re.escape, owners))
     word = r"[ \t_.-]{0,3}(?:[a-z]{1,12}[ \t_.-]{0,3}){0,2}(?:key|token|secret|password)s?"
     pattern = rf"(?P<kept>(?i:{any_of})(?i:{word}){_GIVEN}){value}(?![A-Za-z0-9])"
