@@ -18,9 +18,6 @@ from converse_harness.recordings.matching import Match, MatchFunction
 from converse_harness.recordings.modes import MissingRecording, OpenedRecording, open_session, save_or_set_aside
 from converse_harness.recordings.redaction import Redaction
 
-_Session = Callable[[Path], OpenedRecording]
-"""A function that opens a recording session; its argument is the path of the recording."""
-
 
 class Recorder(BotoFake):
     """A fake that forwards calls to the real Bedrock. When it closes, it writes the calls and their answers to a file.

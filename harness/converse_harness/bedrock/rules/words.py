@@ -48,7 +48,7 @@ equal to 1"]
     return [
         f"Value{_repeated(value, steps)} at '{_path(steps)}' failed to satisfy constraint: {text}"
         for steps, texts in found.items()
-        for text in sorted(texts, key=_comes_last)
+        for text in sorted(texts, key=lambda text: text.startswith(_LAST))
     ]
 
 
@@ -133,9 +133,8 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _comes_last(text: str) -> bool:
-    """Whether the service puts a constraint's text after all other texts, as it does for a minimum length."""
-    return text.startswith("Member must have length greater")
+_LAST: Final = "Member must have length greater"
+"""The beginning of the text for a minimum length, which the service puts after the texts of all other constraints."""
 
 
 def _limits(what: str, low: float | None, high: float | None) -> Iterator[str]:
