@@ -105,7 +105,7 @@ class RecordingRun:
         return self._queue
 
     def _old_recording(self, call: Call) -> str:
-        """Return advice for a renamed test: the unused recording that matches the call; "" if no recording matches."""
+        """Return advice for a renamed test: the unused recording that matches `call`; "" if no recording matches."""
         if not self.may_be_renamed:
             return ""
         self.may_be_renamed = False  # only the first call is compared

@@ -68,7 +68,7 @@ class Tally:
         except ReplyError as error:
             raise pytest.UsageError(f"converse_redact: {error}") from error
         self._owners: dict[str, tuple[str, bool]] = {}
-        """Maps the path of a recording to the first test that uses it, and to whether the file existed at the start.
+        """Maps a recording's path to the first test that uses it, and to whether the file existed when the run began.
 
         The paths are casefolded, because two paths that differ only in upper and lower case may be one file.
         """

@@ -72,14 +72,14 @@ ASSESSMENT: Final = {
     "sensitiveInformationPolicy": {"piiEntities": [EMAIL], "regexes": [REGEX]},
     "contextualGroundingPolicy": {"filters": [GROUNDING_FILTER]},
 }
-"""An assessment with findings of every policy except automated reasoning."""
+"""A sample assessment: findings of every policy of a guardrail except automated reasoning."""
 
 TRACE: Final = {
     "modelOutput": ["Buy crypto, damn it."],
     "inputAssessment": {_ID: ASSESSMENT},
     "outputAssessments": {_ID: [ASSESSMENT]},
 }
-"""A trace with findings in the question and in the answer, and with the model's original answer."""
+"""A sample trace of a guardrail: findings in the question and in the answer, and the model's original answer."""
 
 DETECTED_TRACE: Final = {
     "inputAssessment": {
@@ -103,4 +103,4 @@ DETECTED_TRACE: Final = {
     },
     "actionReason": "No action.",
 }
-"""The trace that AWS sends for a guardrail in detect mode: every finding is `detected`, with action NONE."""
+"""The trace that AWS sends for a guardrail in detect mode: every finding has `detected` True and the action NONE."""
