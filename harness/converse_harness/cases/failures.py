@@ -40,7 +40,7 @@ _HELPERS: Final[Mapping[str, str]] = {
     "ThrottlingException": "throttled",
     "ValidationException": "invalid_model_id",
 }
-"""Maps an error to the name of its case, if this name is that of the function of `reply` that makes the error."""
+"""Maps each error whose case is named after a function of `reply` to the name of this function."""
 
 _MEMBERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "modelStreamErrorException": {"originalStatusCode": 500, "originalMessage": "CUDA error: out of memory"},
@@ -56,7 +56,7 @@ def _known_from(wording: Wording) -> str:
 
 
 def error_cases() -> Iterator[Case]:
-    """Yield one case per HTTP error of ERRORS. The case is named after the error, with the exceptions in `_HELPERS`."""
+    """Yield one case per HTTP error of ERRORS. The case is named after the error, unless `_HELPERS` names it."""
     for name, wording in ERRORS.items():
         if name not in _NOT_HTTP:
             status = bedrock.all_errors()[name].status
@@ -263,7 +263,7 @@ _SENTENCES: Final[Mapping[str, str]] = {
 }
 """Maps a fault to the sentence of its case. Other cases have the fault's own sentence.
 
-The own sentences of these faults also explain the method `lasting`, which cases do not need.
+The faults' own sentences would also explain the method `lasting`, which has no meaning in a case.
 """
 
 _SHORT_WAIT: Final = 0.1
@@ -277,7 +277,7 @@ _ANSWERS: Final[tuple[Callable[[], Reply], ...]] = (
     lambda: reasoned(reasoningText=SIGNED),
     lambda: reasoned(redactedContent=b"EroBCkYIBBgCKkA="),
 )
-"""Functions that make whole answers. The case of a fault has the first of these answers that can have the fault."""
+"""Functions that make whole answers. The case of a fault uses the first of these answers that can have the fault."""
 
 
 def _broken(fault: Fault) -> Made:

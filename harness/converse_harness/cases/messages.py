@@ -235,7 +235,7 @@ FUTURE_CASES: Final = (
         lambda: _future_text(carbon={"grams": 0.3}),
     ),
 )
-"""Cases with members that AWS's model lacks. The event of an unknown type is missing here: it is a fault's case."""
+"""Cases with members that AWS's model lacks. An event of an unknown type is among the fault cases instead."""
 
 
 _FORECAST: Final = "Zürich: 18 °C, sunny. Bern: 16 °C, rain."

@@ -46,8 +46,7 @@ class Hooks:
         """Resources that are closed when the run ends."""
         self._guard: SessionGuard | None = None
         self._outside = ""
-        """The error text about a connection that the guard blocked while no test ran and no module was imported; "" if
-        none."""
+        """The guard's error text about a connection outside of tests and imports; "" if it blocked none there."""
         self._tally: Tally | None = None
         self._recording: RecordingRun | None = None
         """The recording of the running test; None if the test has none."""
@@ -97,7 +96,7 @@ class Hooks:
             self._guard = SessionGuard()
             self._guard.open()
             self._stack.callback(self._guard.close)
-            config.add_cleanup(self._stack.close)  # also if the run ends before pytest_configure
+            config.add_cleanup(self._stack.close)  # closes the stack also if the run ends before pytest_configure
 
     def _count_recordings(self) -> Tally:
         if self._tally is None:

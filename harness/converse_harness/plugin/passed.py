@@ -62,8 +62,7 @@ class PassedTests:
         self._watch = Watch()
         self._passed: set[str] = set()
         self._spoiled: dict[str, str] = {}
-        """Maps the node id of a test that must not run again to the reason, if the reason showed only while the test
-        ran."""
+        """Maps the node id of a test to the reason why it must not run again, if the reason showed while it ran."""
         self._last: pytest.Item | None = None
         """The test of the latest rerun; its fixtures of wider scopes are still set up."""
 

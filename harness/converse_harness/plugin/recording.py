@@ -154,7 +154,7 @@ class RecordingRun:
         """Add advice to an error of the test, and shorten the traceback of a fixture's error.
 
         While playing, an UnexpectedCall gets `note`; while recording, an error about credentials or region gets it.
-        DamagedData gets the command `again`. If a fixture made a call that is not recorded, its error shows only the
+        DamagedData gets the command `again`. The error of a fixture's call that is not recorded shows only the
         user's frames.
         """
         full = self.item.config.getoption("fulltrace", False)

@@ -1,4 +1,4 @@
-"""The hooks of `--converse-as`, which rehearse requests: check them also against the rules of another model.
+"""The hooks of `--converse-as`. To rehearse a request means to check it also against the rules of another model.
 
 Each process rehearses the requests of its own tests and adds them to the tests' teardown reports. The process that
 prints the summary combines them, because only this process knows which model id the run uses most often.

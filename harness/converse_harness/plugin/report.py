@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 _SECTION: Final = "Masked by converse-harness"
 
 _CALLS: Final = "Bedrock Converse calls"
-"""The beginning of the titles of sections with a transcript of calls. After masking, events in these sections are
-shortened."""
+"""The beginning of the titles of sections with a transcript of calls. Events in these sections are shortened, after
+secrets have been masked."""
 
 _CUT: Final = re.compile(r"""[^\s"'<>()\[\]{},.]{8,}(?=\.\.\.)|(?<=\.\.\.)[^\s"'<>()\[\]{},]{8,}""")
 """Matches the remaining part of a long word that pytest truncated with "...". A secret in this part may not be
@@ -40,13 +40,13 @@ _SHORT_ID: Final = re.compile(r"(?:tooluse_|toolu_|call_)[A-Za-z0-9_-]{0,8}")
 """Matches the beginning of the id of a tool use, as a transcript shortens it. It is no part of a secret."""
 
 _NOTES: Final = pytest.StashKey[dict[str, Note]]()
-"""The key under which the stash of a test item holds the notes of the test, one note of each kind."""
+"""The key under which the stash of a test item holds the test's notes (remarks about calls), one of each kind."""
 
 _TESTS: Final = 5
 """The maximum number of tests that are listed for each kind of note."""
 
 _NARROWEST: Final = 20
-"""The minimum width, in characters, of the column with the reasons why cases were not handled, on a terminal."""
+"""On a terminal, the column with the reasons for cases not handled has at least this width, in characters."""
 
 _PAIR: Final = 2
 """The length of a tuple that consists of a name and a value."""

@@ -227,7 +227,10 @@ def _warnings(item: pytest.Item, lines: list[LogLine]) -> Generator[None, None, 
 
 
 def _reports(category: type[Warning]) -> bool:
-    """Whether a warning is about the code under test. Of pytest's own, only the one for an error in a thread is."""
+    """Whether a warning is about the code under test.
+
+    Of pytest's own warnings, only the warning about an exception in a thread is about this code.
+    """
     ours = issubclass(category, pytest.PytestWarning)
     return not ours or issubclass(category, pytest.PytestUnhandledThreadExceptionWarning)
 

@@ -171,7 +171,7 @@ def chosen(config: pytest.Config, name: str) -> str:
 
     Raises UsageError for an invalid value.
     """
-    # before all options are parsed
+    # `early` is for calls before pytest has parsed all options
     early = getattr(config.known_args_namespace, f"converse_{name}", None)
     choice = str(config.getoption(f"converse_{name}", None) or early or config.getini(f"converse_{name}"))
     _, choices = OF_RUN[name]

@@ -77,7 +77,7 @@ class Tally:
         self.remarks: list[str] = []
         """The summary lines after those in `written`: about unplayed exchanges, masked secrets and problems."""
         self.used: set[str] = set()
-        """The `identity` of each recording that a collected test uses."""
+        """The results of `choices.identity` for the recordings that collected tests use."""
         self.moves: dict[str, tuple[str, str]] = {}
         """Maps an unused recording to a test that has none but makes an equal or similar request, and to the command
         that renames the recording for this test."""
@@ -313,7 +313,7 @@ def _usual_path(item: pytest.Item, *, has_twin: bool = False) -> PurePosixPath:
 
 
 def _has_twin(node: object) -> bool:
-    """Whether a class beside the class `node` has the same name in other upper and lower case."""
+    """Whether a class beside the class `node` has a name that differs only in upper and lower case."""
     if not isinstance(node, pytest.Class):
         return False
     around: Mapping[str, object] = getattr(getattr(node.parent, "obj", None), "__dict__", {})
@@ -351,7 +351,7 @@ def _existing(path: Path, other: Path) -> Path:
     """Return `path`, or `other` if only `other` exists. Both are paths for the recording of the same test.
 
     The path changes when a test is added or removed whose name differs only in upper and lower case. The file `other`
-    counts only if its name has exactly this spelling, and if no file beside it has the same name in another spelling.
+    counts only if its name has exactly this spelling, and if no name beside it differs only in upper and lower case.
     """
     if path == other or path.exists() or not other.exists():
         return path

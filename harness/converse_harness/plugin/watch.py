@@ -40,11 +40,11 @@ Replace = Callable[[WatchedReply], Reply]
 
 
 class Watch:
-    """Sees every reply in one run of a test; the function `replace` returns the reply to send. It is thread-safe.
+    """Sees every reply in one run of a test; the function `replace` returns the reply to send.
 
     If `mends` is true, a later call with the same content as the call whose reply was replaced gets the original reply.
     The first later call that the script does not answer also gets the original reply, because the call may repeat the
-    request in other words or to another model.
+    request in other words or to another model. Any thread may call the methods.
     """
 
     def __init__(self, replace: Replace | None = None, *, mends: bool = False) -> None:
@@ -66,7 +66,7 @@ class Watch:
         self._paused = 0
 
     def again(self, call: Call) -> Reply | None:
-        """Return the original of the first replaced reply if `call` has the same content as its call; otherwise None.
+        """Return the original of the first replaced reply if `call` repeats that reply's request; otherwise None.
 
         This is only done if `mends` is true.
         """
@@ -94,7 +94,7 @@ class Watch:
             return None
 
     def instead(self, call: Call, reply: Reply, transport: Transport | None) -> Reply:
-        """Store the scripted reply in `replies`, and return the reply to send; while paused, return `reply` only."""
+        """Store the scripted `reply` in `replies`, and return the reply to send; while paused, only return `reply`."""
         with self._lock:
             if self._paused:
                 return reply
@@ -113,7 +113,10 @@ class Watch:
 
     @contextmanager
     def paused(self) -> Generator[None, None, None]:
-        """Context manager: replies in its block are neither stored nor changed. A fixture of a wider scope uses it."""
+        """Context manager: replies in its block are neither stored nor changed.
+
+        It is for the setup of fixtures whose scope is wider than one test.
+        """
         self._paused += 1
         try:
             yield

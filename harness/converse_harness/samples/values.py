@@ -231,7 +231,7 @@ _VARIANTS: Final[Mapping[str, Mapping[str, Any]]] = {
         "searchResultLocation": content.SEARCH_RESULT_LOCATION,
     },
 }
-"""Maps each union of AWS's model to its variants: each path of member names to the value at the path's end."""
+"""Maps each union of AWS's model to its variants: from the path of member names to the value at the path's end."""
 
 _IN_BLOCK: Final = {"contentBlockStart": "start", "contentBlockDelta": "delta"}
 """Maps an event of a block to its member that is left out in the paths of variants. For example, the path
@@ -271,7 +271,7 @@ def _at(steps: list[str], value: Any) -> Any:
 
 
 def _has(shape: str, steps: list[str]) -> bool:
-    """Whether the shape in the installed botocore's model has the path of members `steps`."""
+    """Whether the shape `shape` of the installed botocore's model has the nested members `steps`."""
     for step in steps:
         if not bedrock.has_member(shape, step):
             return False
