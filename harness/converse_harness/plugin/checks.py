@@ -97,7 +97,10 @@ def marked_with(item: pytest.Item) -> dict[str, Any]:
 
 
 def _number(word: str) -> Callable[[str], object]:
-    """Return a function that converts `word` to None and the text of a whole number to an int; others stay texts."""
+    """Return a function that converts `word` to None, and the text of a whole number to an int.
+
+    The function returns any other text unchanged.
+    """
     return lambda text: None if text == word else int(text) if _WHOLE.fullmatch(text) else text
 
 

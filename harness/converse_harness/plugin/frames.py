@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def fail(problem: Exception, error: BaseException | None, *, full: bool, test: object = None) -> NoReturn:
     """Raise `problem`, which a fake found in a test that passed (`error` is None) or that raised `error`.
 
-    If the client raised `error` because of the problem, `problem` replaces `error` and has the same line of the user's
-    code. Otherwise `problem` has the line that defines the function `test`, and pytest shows `error` above it, without
+    If the client raised `error` because of the problem, `problem` replaces `error` at the same line of the user's code.
+    Otherwise `problem` appears at the line that defines the function `test`, and pytest shows `error` above it, without
     the frames of clients. If `full` is true, all frames are kept.
     """
     __tracebackhide__ = True

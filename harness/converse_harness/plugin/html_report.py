@@ -81,7 +81,7 @@ class ReportHooks:
         self._given = given
         self._is_worker = hasattr(config, "workerinput")
         self._firsts: dict[Endpoint, int] | None = None
-        """Maps each fake to the number of the running test's first call to it. The value is None while no test runs."""
+        """Maps each fake to the number of the running test's first call to it. Between tests, there is no dict."""
         self._own: set[str] = set()
         """The secrets that the environment of this process has contained since the running test began."""
         self._has_failed = False
@@ -92,7 +92,7 @@ class ReportHooks:
         self._ran: dict[str, tuple[str, int]] = {}
         """Maps the node id of each test to its outcome and the number of its calls."""
         self._unordered = False
-        """Whether workers of xdist run the tests, so that they end in another order each time."""
+        """Whether workers of xdist run the tests, so that the tests end in a different order in each run."""
         self._result: tuple[str, bool] = "", False
         """The line for pytest's summary, and whether the file was written."""
 

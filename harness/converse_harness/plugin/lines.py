@@ -32,10 +32,10 @@ def line_that_asked(transport: Transport | None, thread: int, root: Path) -> str
 
 
 def line_that_failed(error: BaseException, test_file: Path, root: Path) -> str:
-    """Return the last line of the file `test_file` in the traceback of an error; "" if no line is the user's.
+    """Return the user's line at which a test failed; "" if the traceback of `error` has no line of the user.
 
-    The result is a path relative to `root` and a line number. If user code in another file raised the error, its line
-    is added.
+    The result has a path relative to `root` and a line number. It is the last line of `test_file` in the traceback. If
+    the user's code in another file raised the error, the line that raised it is added.
     """
     passed = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
     own = [each for each in passed if Path(each[0]) == test_file][-1:]

@@ -397,7 +397,7 @@ class Hooks:
             terminalreporter.line(self._outside)
 
     def pytest_unconfigure(self) -> None:
-        """Close the guard, restore botocore, and stop collecting notes."""
+        """Close the guard, restore botocore, and restore the notes of an outer pytest run."""
         self._stack.close()
 
 

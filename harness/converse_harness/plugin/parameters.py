@@ -116,7 +116,7 @@ the test uses {names}. Use one of these two alone, or add the replies yourself:
         {opened}(*case.replies, ...)   More: converse-harness docs trouble all-of-it-the-catalogue"""
 
 _RUNNING: Final = pytest.StashKey["tuple[Case, Fake]"]()
-"""The key under which the stash of a test item holds the test's case, and the fake that answers with this case."""
+"""The key under which the stash of a test item holds the test's case and the fake that sends the case's replies."""
 
 
 def give_case(request: pytest.FixtureRequest) -> Case:

@@ -1,4 +1,4 @@
-"""The tests of a run that passed and used a fake, with their replies; they may run once more after the last test.
+"""The tests that passed and used a fake, with their replies. They may run once more after the last test.
 
 `passed_tests(config)` registers the hooks, once for all features that run tests again.
 """

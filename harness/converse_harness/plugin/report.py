@@ -82,7 +82,7 @@ class _Masking:
         self.values: set[str] = set()
         self._own = own
         self._done: set[int] = set()
-        """The ids of the objects that were masked already."""
+        """The results of `id()` for the objects that were masked already."""
 
     def report(self, report: Any) -> None:
         """Mask a report in place."""

@@ -101,7 +101,7 @@ def _refuse(_: logging.LogRecord) -> bool:
 
 
 def _use_copies(patch: pytest.MonkeyPatch, owner: Any, *names: str) -> None:
-    """Replace the lists and dicts `names` of `owner` by copies until `patch` is undone; reruns change only these."""
+    """Replace the lists and dicts `names` of `owner` by copies until `patch` is undone. Reruns change the copies."""
     for name in names:
         if hasattr(owner, name):
             patch.setattr(owner, name, getattr(owner, name).copy())

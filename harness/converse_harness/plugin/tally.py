@@ -123,7 +123,10 @@ class Tally:
         return path
 
     def path_of(self, item: pytest.Item, name: object = None) -> Path:
-        """Return the path of a test's recording. Raises ReplyError for an invalid name."""
+        """Return the path of a test's recording. `name` is the name that its marker gives.
+
+        Raises ReplyError for an invalid name.
+        """
         root = folder(item.config)
         if name is not None:
             path, twice = root / choices.given_path(name), f"{root.name}/"
@@ -185,7 +188,7 @@ class Tally:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Add the facts of an xdist worker that has ended. A worker that crashed has sent no facts."""
-        # removed, because xdist reports an interrupted worker twice
+        # The facts are removed from the node, because xdist reports an interrupted worker twice.
         facts = getattr(node, "workeroutput", {}).pop(_OUTPUT, None)
         if facts is not None:
             written, remarks, used, moves, edits, left, opened, collected, whole = facts

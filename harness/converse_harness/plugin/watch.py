@@ -53,9 +53,9 @@ class Watch:
         self.first: WatchedReply | None = None
         """The first reply that was replaced."""
         self.later: list[Call] = []
-        """The calls since the first replaced reply, in the order of their arrival."""
-        self.asked_again = 0
         """The calls after the first replaced reply, in the order of their arrival."""
+        self.asked_again = 0
+        """The number of calls that got the original reply after a replaced reply."""
         self.unanswered = 0
         """The number of calls that the script does not answer, or that Bedrock would refuse."""
         self._replace = replace

@@ -10,7 +10,7 @@ _ID: Final = "gr1example7x"
 PII: Final[Mapping[str, str]] = {
     "ADDRESS": "33959 Lisa Way, North Jerry, PA 93033",
     "AGE": "42 years",
-    # AWS's own documentation uses these two keys as examples.
+    # AWS's own documentation uses this key and the next one as examples.
     "AWS_ACCESS_KEY": "AKIAIOSFODNN7EXAMPLE",
     "AWS_SECRET_KEY": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
     "CA_HEALTH_NUMBER": "9628-797-293",

@@ -9,7 +9,7 @@ from typing import Literal, Required, TypeAlias, TypedDict
 
 
 class Usage(TypedDict, total=False):
-    """Token counts of one answer. The last two members count tokens read from and written to the prompt cache."""
+    """Token counts of one answer. The `cache...` members count tokens read from and written to the prompt cache."""
 
     inputTokens: Required[int]
     outputTokens: Required[int]

@@ -342,7 +342,7 @@ class InMemoryStore:
 
 
 def last_user_text(context: InjectionQueryContext, **kwargs: Any) -> str | None:
-    """An InjectionQueryCallback: returns the text of the latest user message with text, None if there is none.
+    """An InjectionQueryCallback that returns the text of the latest user message with text; None if there is none.
 
     >>> last_user_text(InjectionQueryContext([{"role": "user", "content": [{"text": "Tea?"}]}]))
     'Tea?'
@@ -355,7 +355,7 @@ def last_user_text(context: InjectionQueryContext, **kwargs: Any) -> str | None:
 
 
 def as_list(context: InjectionFormatContext, **kwargs: Any) -> str:
-    r"""An InjectionFormatCallback: returns one line per entry.
+    r"""An InjectionFormatCallback that returns one line per entry.
 
     >>> as_list(InjectionFormatContext([MemoryEntry("likes tea"), MemoryEntry("lives in Zürich")]))
     '- likes tea\n- lives in Zürich'

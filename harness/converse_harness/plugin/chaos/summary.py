@@ -45,7 +45,7 @@ class ChaosResults:
     """The results of a chaos run.
 
     `left_out` counts the tests that were not rerun, by reason. `unrepeatable` maps the node ids of other tests to the
-    reason. `not_reached` is the number of reruns for which no time was left.
+    reason why they cannot be repeated. `not_reached` is the number of reruns for which no time was left.
     """
 
     tried: list[JudgedRerun] = field(default_factory=list[JudgedRerun])

@@ -71,8 +71,8 @@ def judge(plain: Rerun, run: Rerun, fault: str, item: pytest.Item) -> tuple[Surv
 def _hung(run: Rerun) -> str:
     """Return the reason why the code under test counts as hung in this rerun; "" if it did not hang.
 
-    Code counts as hung if the rerun reached its time limit, if the client waited for a stalled answer for PATIENCE
-    seconds, or if the client stalled without a read timeout.
+    Code counts as hung if the rerun reached its time limit, if the client waited PATIENCE seconds for a stalled answer,
+    or if a client without a read timeout waited for one.
     """
     if run.stopped:
         return f"it was ended after {run.seconds:.0f} s"
@@ -92,7 +92,7 @@ def _hung(run: Rerun) -> str:
 
 
 def _told_the_model(plain: Rerun, run: Rerun) -> bool:
-    """Whether a request after the damaged reply has a tool result of status "error", but no request in `plain` has."""
+    """Whether a tool result has the status "error" in a request after the damaged reply, but in none of `plain`."""
     before = [seen.call for seen in plain.watch.replies]
     return _has_tool_error(run.watch.later) and not _has_tool_error(before)
 
