@@ -42,7 +42,7 @@ def converse(request: pytest.FixtureRequest) -> Iterator[Fake]:
 
 @pytest.fixture
 def converse_client(converse: Fake) -> Any:
-    """A boto3 client for bedrock-runtime; its calls go to the fake of the fixture `converse`."""
+    """A ready boto client for bedrock-runtime, on the fake of the fixture `converse`."""
     from converse_harness.intercept.clients import create_client, create_real_client
 
     return create_real_client() if converse.records else create_client()
@@ -82,7 +82,7 @@ def converse_server(request: pytest.FixtureRequest) -> Iterator[ConverseServer]:
 
 @pytest.fixture
 def converse_each_case(request: pytest.FixtureRequest) -> Case:
-    """Runs the test once for each case of the catalogue: a named situation with the replies that the fake sends.
+    """A named situation: the test runs once for each case of the catalogue; the fake sends its replies.
 
     The fake of the fixture `converse`, or of `converse_httpx` if the test uses `converse_httpx`, answers first with the
     case's replies and then with "OK.". The fixture's value is the Case: `name`, `sentence`, `required`. `-k overflow`

@@ -92,7 +92,7 @@ def _hung(run: Rerun) -> str:
 
 
 def _told_the_model(plain: Rerun, run: Rerun) -> bool:
-    """Whether a tool result has the status "error" in a request after the damaged reply, but in none of `plain`."""
+    """Whether `run` sends a tool result of status "error" after the damaged reply, but `plain` never sends one."""
     before = [seen.call for seen in plain.watch.replies]
     return _has_tool_error(run.watch.later) and not _has_tool_error(before)
 
