@@ -33,7 +33,7 @@ SPECIFICATION = "the specification of event streams; not recorded"
 MEASURED = "measured on clients; AWS is not known to send it"
 NETWORK = "happens daily on any network, whatever AWS sends"
 GUIDE = "AWS's guide; not recorded"
-"""The usual values of `Case.source`, which names the evidence for a case, are the constants RECORDED to GUIDE."""
+"""`Case.source` names the evidence for a case. Its usual values are these constants, from RECORDED to GUIDE."""
 
 Made = Reply | tuple[Reply, ...]
 """The replies of a case: one reply, or a tuple of the replies to several consecutive calls."""

@@ -40,12 +40,12 @@ _HELPERS: Final[Mapping[str, str]] = {
     "ThrottlingException": "throttled",
     "ValidationException": "invalid_model_id",
 }
-"""The names of cases that are not named after their error, but after the function of `reply` that makes the error."""
+"""Maps each error whose case is named after a function of `reply` to the name of this function."""
 
 _MEMBERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "modelStreamErrorException": {"originalStatusCode": 500, "originalMessage": "CUDA error: out of memory"},
 }
-"""For each exception that has members besides the message: these members."""
+"""Maps an exception to its members besides the message, if it has such members."""
 
 _NOT_HTTP: Final = ("ModelStreamErrorException",)
 """Errors that occur only inside streams: AWS's model lists them for neither Converse nor ConverseStream."""
@@ -56,7 +56,7 @@ def _known_from(wording: Wording) -> str:
 
 
 def error_cases() -> Iterator[Case]:
-    """Yield one case per HTTP error of ERRORS. The case has the name of the error's function in `reply`."""
+    """Yield one case per HTTP error of ERRORS. The case is named after the error, unless `_HELPERS` names it."""
     for name, wording in ERRORS.items():
         if name not in _NOT_HTTP:
             status = bedrock.all_errors()[name].status
@@ -158,7 +158,7 @@ OVERFLOW_CASES: Final = (
         for name in _OTHERS
     ),
 )
-"""Cases of a conversation that is too long: the default wording of `reply.context_overflow` is first."""
+"""Cases of a conversation that is too long. The case with the default wording of `reply.context_overflow` is first."""
 
 
 def _use_of_tool() -> Reply:
@@ -187,19 +187,19 @@ _PLACES: Final[Mapping[str, tuple[Callable[[str], Made], str, str]]] = {
         "Treat the answer as failed, or as whole with unknown usage; never hang.",
     ),
 }
-"""For each position of an exception frame in a stream: the function that makes the replies for an exception, and the
-templates of the case's `sentence` and `required`."""
+"""Maps each position of an exception frame in a stream to three things: the function that makes the replies for an
+exception, and the templates of the case's `sentence` and `required`."""
 
 _SHORT: Final[Mapping[tuple[str, str], str]] = {
     ("throttlingException", "first_frame"): "throttle_first_frame",
     ("throttlingException", "mid"): "throttle_mid",
     ("modelStreamErrorException", "mid"): "model_stream_error",
 }
-"""The short names of common cases, by exception and position."""
+"""Maps an exception and its position in the stream to the short name of this common case."""
 
 
 def frame_cases() -> Iterator[Case]:
-    """Yield one case for each exception in the installed botocore and each position of _PLACES in the stream."""
+    """Yield one case for each stream exception of the installed botocore and each position in `_PLACES`."""
     for exception, shape in bedrock.stream_exceptions().items():
         for place, (make, sentence, must) in _PLACES.items():
             yield Case(
@@ -255,19 +255,19 @@ _MUST: Final[Mapping[str, str]] = {
     "stall": "Give up after its own timeout: never wait for ever, and never treat the part as whole.",
     "blocks_interleaved": "Distinguish the blocks by their contentBlockIndex, or treat the stream as broken.",
 }
-"""The required reaction of a consumer to a fault, if it differs from the reaction for the fault's level."""
+"""The required reaction of a consumer to a fault, if it differs from the reaction in `_MUST_BY_LEVEL`."""
 
 _SENTENCES: Final[Mapping[str, str]] = {
     "stall": "In the middle of the stream nothing more is sent, and the connection stays open.",
     "slow_first_byte": "Nothing is sent for a tenth of a second, not even the head.",
 }
-"""The sentence of the case of each of these faults. The case of any other fault has the fault's own sentence.
+"""Maps a fault to the sentence of its case. Other cases have the fault's own sentence.
 
-The faults' own sentences also explain the method `lasting`, which cases do not need.
+The faults' own sentences would also explain the method `lasting`, which has no meaning in a case.
 """
 
 _SHORT_WAIT: Final = 0.1
-"""The duration in seconds of a fault that ends; the client waits until then."""
+"""The duration, in seconds, of a fault that ends by itself; the client waits for its end."""
 
 
 _ANSWERS: Final[tuple[Callable[[], Reply], ...]] = (
@@ -292,7 +292,7 @@ def _broken(fault: Fault) -> Made:
 
 
 def fault_cases() -> Iterator[Case]:
-    """Yield one case per fault that boto or httpx can get from a fake of the same process.
+    """Yield one case per fault that a fake can send to a boto or httpx client in its own process.
 
     The case has the name of the fault.
     """

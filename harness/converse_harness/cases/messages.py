@@ -25,7 +25,7 @@ def _text(**options: Any) -> Reply:
 
 
 def reasoned(**content: Any) -> Reply:
-    """Make an answer of reasoning and text; `content` is the one member of the reasoning's ReasoningContentBlock."""
+    """Make an answer with reasoning and text; `content` is the only member of the ReasoningContentBlock."""
     return reply.message({"reasoningContent": content}, {"text": ANSWER})
 
 
@@ -235,7 +235,7 @@ FUTURE_CASES: Final = (
         lambda: _future_text(carbon={"grams": 0.3}),
     ),
 )
-"""Cases of members that AWS's model lacks. For an event of an unknown type, the fault `unknown_event` has a case."""
+"""Cases with members that AWS's model lacks. An event of an unknown type is among the fault cases instead."""
 
 
 _FORECAST: Final = "Zürich: 18 °C, sunny. Bern: 16 °C, rain."
@@ -252,7 +252,7 @@ _KEEP: Final = "Keep each citation with the text that follows it in its block, o
 
 
 def _located(kind: str, words: str, source: str, *cited: Any, **where: Any) -> Case:
-    """Make the case for one kind of citation location; `cited` and `where` are the arguments of `citing`."""
+    """Make the case for one kind of citation location; `cited` and `where` are passed to `citing`."""
     return Case(
         f"citation_{snake(kind)}",
         f"A text cites {words} ({kind}).",

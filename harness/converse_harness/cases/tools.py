@@ -54,7 +54,7 @@ _SERVED_RESULT: Final[Mapping[str, Any]] = {
     "status": "success",
     "content": [{"json": {"stdOut": "18\n", "stdErr": "", "exitCode": 0, "isError": False}}],
 }
-"""A tool use of Nova's code interpreter, and the result of the tool. The service runs this tool."""
+"""The result of `_SERVED`, a use of Nova's code interpreter. Bedrock itself runs this tool."""
 
 _NO_INPUT: Final = "Run the tool with an empty input."
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 AnyFake = TypeVar("AnyFake", bound="Fake")
 
-# `pytest --fixtures` sorts fixtures by "path:line" as a text: in lines 10 to 99 they are listed in this order.
+# Keep these fixtures in lines 10 to 99: `pytest --fixtures` sorts by "path:line" as text, so line 100 precedes line 31.
 
 
 @pytest.fixture
@@ -84,9 +84,9 @@ def converse_server(request: pytest.FixtureRequest) -> Iterator[ConverseServer]:
 def converse_each_case(request: pytest.FixtureRequest) -> Case:
     """A named situation: the test runs once for each case of the catalogue; the fake sends its replies.
 
-    The fake of the fixture `converse`, or of `converse_httpx` if the test uses this fixture instead, answers first with
-    the case's replies and then with "OK.". The fixture's value is the Case: `name`, `sentence`, `required`. `-k
-    overflow` selects cases by name, and so does `@pytest.mark.parametrize("converse_each_case", ["throttle_mid"],
+    The fake of the fixture `converse`, or of `converse_httpx` if the test uses `converse_httpx`, answers first with the
+    case's replies and then with "OK.". The fixture's value is the Case: `name`, `sentence`, `required`. `-k overflow`
+    selects cases by name, and so does `@pytest.mark.parametrize("converse_each_case", ["throttle_mid"],
     indirect=True)`. A test that makes no call fails. A test that calls only Converse is skipped if the case needs a
     stream. `converse-harness cases` lists the cases.
     """
@@ -123,7 +123,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """Delay the registration of the 140 sample fixtures until pytest looks one up, so that pytest starts faster."""
     plugins = session.config.pluginmanager
     manager: Any = plugins.getplugin("funcmanage")
-    look_up: Any = getattr(manager, "getfixturedefs", None)  # this pytest function is not public
+    # pytest's `getfixturedefs` is not public, so it may be missing
+    look_up: Any = getattr(manager, "getfixturedefs", None)
 
     def add() -> None:
         plugins.register(import_module("converse_harness.plugin.parameters"), "converse_samples")
@@ -149,10 +150,10 @@ _MORE_FIXTURES: Final = (
 
 
 class _MoreFixtures:
-    """Names the sample fixtures below the list of `pytest --fixtures`, which contains these 140 only with -v."""
+    """Prints a hint below the list of `pytest --fixtures`, because the 140 sample fixtures are listed only with -v."""
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Print one line."""
+        """Print the hint about the sample fixtures."""
         terminalreporter.write_line(_MORE_FIXTURES)
 
 
@@ -167,4 +168,4 @@ def _fake_of_a_test(request: pytest.FixtureRequest, kind: type[AnyFake]) -> Iter
         yield fake
     finally:
         fake.close()
-    fake.check_problems()  # problems that other fixtures caused after the test's end
+    fake.check_problems()  # the teardown of other fixtures may have caused problems after the test function was checked

@@ -1,7 +1,7 @@
 """The hooks of `--converse-as-answers`: tests that passed run again, with answers in the manner of another model.
 
-The tables of models contain the manner of each model: how the model cuts an answer, its usage keys, and whether its
-reasoning has text. The rules are still those of the model that the request names.
+The manner of a model consists of the pieces of its streamed answers, its usage keys, and whether its reasoning has
+text. Requests are still checked against the rules of the model that they name.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _OUTPUT: Final = "converse_answers"
 """The key in `workeroutput` under which an xdist worker sends its results to the controller."""
 
 _MESSAGE: Final = 90
-"""The maximum number of characters of an error's message."""
+"""The maximum length, in characters, of an error's message in the report."""
 
 _TESTS: Final = 5
-"""The maximum number of unrepeatable tests whose names are printed."""
+"""The report names at most this number of tests whose rerun without changes failed or made other calls."""
 
 _WIDTH: Final = 110
 """The width, in characters, to which the text of Bedrock's refusal is wrapped."""
@@ -46,10 +46,10 @@ _EXACT: Final = "with recorded answers, exact events or errors alone"
 
 
 class AnsweredTest(NamedTuple):
-    """The result of a test that ran with the answers of the target at this index.
+    """The result of a test for one target model of `--converse-as`; `target` is the index of this model.
 
-    `model_id` is the id whose answers were changed, or "" for all ids that match the target's pattern. `why` describes
-    the error or another reason; `line` is the line of the test that failed.
+    `model_id` is the id whose answers were changed, or "" for all ids that match the target's pattern. `why` gives the
+    reason for the verdict, such as the error; `line` is the line of the test that failed.
     """
 
     target: int
@@ -63,7 +63,7 @@ class AnsweredTest(NamedTuple):
 
 
 class MannerWatch(Watch):
-    """Answers calls in the manner of the model `model`, if `replaces` returns True for their model id."""
+    """Answers a call in the manner of the model `model` if `replaces` returns True for the call's model id."""
 
     def __init__(self, model: str, replaces: Callable[[str], bool]) -> None:
         super().__init__(self._changed)
@@ -81,11 +81,12 @@ class MannerWatch(Watch):
 
 
 class AnswersHooks:
-    """The hooks that run tests again with the answers of each target, and that print the results."""
+    """The hooks that run tests again with answers in the manner of each target model, and that report the results."""
 
     def __init__(self, config: pytest.Config, targets: list[RehearsalTarget]) -> None:
         self.replaced: Callable[[int], Collection[str]] = lambda _: ()
-        """A function that returns the model ids that a target replaces, given its index; the RehearsalHooks set it."""
+        """Maps the index of a target to the model ids that this target replaces. The RehearsalHooks set this function.
+        """
         self._config = config
         self._targets = targets
         self._passed = passed_tests(config)
@@ -103,7 +104,7 @@ class AnswersHooks:
         return result
 
     def _answered(self, test: PassedTest) -> Iterator[AnsweredTest]:
-        """Run a test once for each target and each model id that the target replaces; yield the results."""
+        """Run a test again for each target, and for each model id that the target replaces; yield the results."""
         plain: Rerun | str | None = None
         for index, target in enumerate(self._targets):
             for model_id, replaces in self._replacements(index, target, test).items():
@@ -123,10 +124,11 @@ class AnswersHooks:
     def _replacements(
         self, index: int, target: RehearsalTarget, test: PassedTest
     ) -> Mapping[str, Callable[[str], bool]]:
-        """Return a model id for each rerun of a test, with a function that is true for the ids with changed answers.
+        """Return one item for each rerun of `test` with the answers of `target`.
 
-        If the target has a pattern, the only model id is "". Otherwise, a worker of xdist cannot find the id that the
-        whole run uses most often, so it reruns the test once for each id.
+        The key is the model id whose answers are changed. The value is a function that returns True for the model ids
+        of the calls to change. If the target has a pattern, the only key is "". A target with an unknown model has no
+        items. An xdist worker does not know which id the whole run uses most often, so it returns an item for each id.
         """
         if target.pattern or not target.known:
             return {"": target.replaces} if target.known else {}
@@ -135,7 +137,7 @@ class AnswersHooks:
         return {each: each.__eq__ for each in ids if replaced is None or masked(each, set()) in replaced}
 
     def _judged(self, test: PassedTest, manner: MannerWatch, plain: Rerun, result: AnsweredTest) -> AnsweredTest:
-        """Run a test with other answers, and return the result."""
+        """Run a test again with the answers that `manner` changes, and return `result` with the verdict."""
         root, thread = self._config.rootpath, threading.get_ident()
         refusals: list[tuple[int, str, str, str]] = []
 
@@ -158,7 +160,7 @@ class AnswersHooks:
         return result._replace(verdict="fails", why=why, line=line, refusals=refusals[:1])
 
     def pytest_sessionfinish(self) -> None:
-        """Send the results to the controller."""
+        """Send the results to the controller if this process is an xdist worker."""
         output: dict[str, Any] | None = getattr(self._config, "workeroutput", None)
         if output is not None:
             output[_OUTPUT] = [tuple(each) for each in self._results]
@@ -179,7 +181,10 @@ class AnswersHooks:
         return sorted(found, key=lambda each: each.test)  # the workers of xdist report in a random order
 
     def lines(self, index: int, ids: Collection[str]) -> Iterable[ReportLine]:
-        """Yield the lines about a target: the number of passed tests, the failed tests, and the tests not tried."""
+        """Yield the report's lines about a target: how many tests pass, which fail, and which could not be tried.
+
+        `index` is the index of the target, and `ids` are the model ids that the target replaces.
+        """
         target = self._targets[index]
         if not target.known:
             return
@@ -211,7 +216,7 @@ class AnswersHooks:
 
 
 def _refused(test: AnsweredTest) -> Iterator[ReportLine]:
-    """Yield the rule that refused a call of the test, the line that made the call, and Bedrock's whole message."""
+    """Yield the rule that refused a call of the test, the line of code that made the call, and Bedrock's message."""
     for call, rule, message, line in test.refusals:
         yield ReportLine(f"      {rule} refuses call {call}" + (f", asked by {line}" if line else ""))
         for part in textwrap.wrap(message, _WIDTH, break_long_words=False, break_on_hyphens=False):
@@ -219,9 +224,9 @@ def _refused(test: AnsweredTest) -> Iterator[ReportLine]:
 
 
 def _described(error: BaseException) -> str:
-    """Return the error's name and the first line of its message; for a failed assertion, only the message.
+    """Return the error's name and the first line of its message; for a failed assertion with a message, only this line.
 
-    For a refused request, return only the name, because the report contains the whole message elsewhere.
+    For a refused request, return only the name, because the report contains Bedrock's whole message elsewhere.
     """
     if isinstance(error, RefusedRequest):
         return type(error).__name__

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from converse_harness.intercept.fake import Settings
 
 _OF_RUN: Final = pytest.StashKey["dict[str, Any]"]()
-"""The key, in the stash of the pytest config, of the settings of fakes from the command line and the ini file."""
+"""The key under which the stash of the pytest config holds the settings of fakes from the command line and ini file."""
 
 _MARKER: Final = "@pytest.mark.converse"
 
 
 def check_run(config: pytest.Config) -> None:
-    """Check the settings of the command line and the ini file. Raises UsageError for the first invalid one."""
+    """Check the settings of the command line and the ini file. Raises UsageError for the first invalid setting."""
     for name in ("patches", "notes", "stale"):
         settings.chosen(config, name)
     _of_run(config)
@@ -42,7 +42,10 @@ def settings_of(item: pytest.Item) -> Settings:
 
 
 def _of_run(config: pytest.Config) -> dict[str, Any]:
-    """Return the settings of all fakes from the command line, or otherwise from the ini file."""
+    """Return the settings of all fakes. The command line has priority over the ini file.
+
+    Raises UsageError for an invalid setting.
+    """
     found = config.stash.get(_OF_RUN, None)
     if found is None:
         found = dict[str, Any](models=settings.models_of(config))
@@ -83,7 +86,7 @@ def marked_with(item: pytest.Item) -> dict[str, Any]:
         from converse_harness.endpoint.settings import ALLOWED, Allowed, check_settings
         from converse_harness.errors import ReplyError
 
-        # The values of `rerun` are True and False, like those of `sleeps`.
+        # `rerun` accepts only True and False, so it is checked by the same rule as `sleeps`.
         guards = tuple(settings.OF_RUN["guard"][1])
         guard = Allowed(guards.__contains__, f"one of {str(guards)[1:-1]}.")
         try:
@@ -94,7 +97,10 @@ def marked_with(item: pytest.Item) -> dict[str, Any]:
 
 
 def _number(word: str) -> Callable[[str], object]:
-    """Return a function that reads a whole number; it returns None for `word`, and any other text unchanged."""
+    """Return a function that converts `word` to None, and the text of a whole number to an int.
+
+    The function returns any other text unchanged.
+    """
     return lambda text: None if text == word else int(text) if _WHOLE.fullmatch(text) else text
 
 

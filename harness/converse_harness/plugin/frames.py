@@ -1,4 +1,4 @@
-"""Choose the frames that pytest's report shows above the problem of a fake: only those of the user's code."""
+"""Choose the frames that pytest shows for a problem that a fake found: only those of the user's code."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 def fail(problem: Exception, error: BaseException | None, *, full: bool, test: object = None) -> NoReturn:
-    """Raise the problem of a fake in a test that passed (`error` is None) or that raised `error`.
+    """Raise `problem`, which a fake found in a test that passed (`error` is None) or that raised `error`.
 
-    If the client raised `error` because of the problem, the problem replaces `error`, at the same line of the user's
-    code. Any other error stays above the problem, without the frames of clients. If no line raised the problem, the
-    traceback shows the definition of the function `test`. If `full` is true, all frames are kept.
+    If the client raised `error` because of the problem, `problem` replaces `error` at the same line of the user's code.
+    Otherwise `problem` appears at the line that defines the function `test`, and pytest shows `error` above it, without
+    the frames of clients. If `full` is true, all frames are kept.
     """
     __tracebackhide__ = True
     if full:
@@ -44,7 +44,7 @@ def _raise_at(test: object, problem: Exception) -> NoReturn:
     __tracebackhide__ = True
     code = getattr(inspect.unwrap(test), "__code__", None) if callable(test) else None
     if isinstance(code, CodeType) and is_users(code.co_filename):
-        start = code.co_firstlineno  # the line of the first decorator
+        start = code.co_firstlineno  # the line of the first decorator, if the function has decorators
         lines = linecache.getlines(code.co_filename)[start - 1 :]
         at = next((number for number, line in enumerate(lines, start) if _DEFINES.match(line)), start)
         raising = compile("raise problem", code.co_filename, "exec").replace(co_firstlineno=at)
@@ -60,7 +60,7 @@ def _raise(problem: Exception) -> NoReturn:
 
 
 def hide_clients(error: BaseException) -> None:
-    """Leave only the user's frames in the traceback of an error that a client raised, and of the error's causes."""
+    """Keep only the user's frames in the tracebacks of `error`, which a client raised, and of its causes."""
     for each in with_causes(error):
         own = _own_lines(each.__traceback__)
         if not _is_users(each) and (own is not None or each is not error):  # `error` itself must keep a frame
@@ -68,7 +68,7 @@ def hide_clients(error: BaseException) -> None:
 
 
 def with_causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error, all its causes and contexts, and the members of groups; each of them once."""
+    """Yield an error, all its causes and contexts, and the members of exception groups; yield each of them once."""
     seen: dict[int, BaseException] = {}
     waiting: list[BaseException | None] = [error]
     while waiting:
@@ -80,16 +80,16 @@ def with_causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def hide_own(excinfo: pytest.ExceptionInfo[BaseException], item: pytest.Item) -> None:
-    """End the traceback of an error of this package, such as one for a wrong argument, at the user's line.
+    """Cut off a traceback after the user's last line if this package raised the error.
 
-    An error to which no line of the user led, such as one for a marker, keeps all frames. With `--full-trace`, every
-    error keeps all frames.
+    An example is the error for a wrong argument. The traceback keeps all frames if none of them is the user's, as in an
+    error about a marker, or with `--full-trace`.
     """
     if not isinstance(excinfo.value, ConverseHarnessError) or item.config.getoption("fulltrace", False):
         return
     entries = _user_entries(excinfo.value.__traceback__)
     if entries:
-        entries[-1].tb_next = None  # pytest skips the first frames, but follows the links to the end
+        entries[-1].tb_next = None  # pytest follows `tb_next` to the end of a traceback, so the end must be set here
         excinfo.traceback = type(excinfo.traceback)(excinfo.tb)
 
 
@@ -98,7 +98,7 @@ def _members(error: BaseException) -> tuple[BaseException, ...]:
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:
-    """Yield the errors in a group, and in groups within it; for any other error, yield the error itself."""
+    """Yield the errors in a group and in its nested groups; for an error that is no group, yield the error itself."""
     members = _members(error)
     if not members:
         yield error

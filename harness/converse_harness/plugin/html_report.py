@@ -30,14 +30,14 @@ from converse_harness.viewer.html import Html
 from converse_harness.viewer.report import FailedTest, ShownFake, ShownTest, report_html
 
 _CALLS: Final = "converse_calls"
-"""The attribute of pytest's report with the number of calls and the fakes. It is no user property, because other
-reports, such as JUnit's XML, contain the user properties."""
+"""The name of the attribute in which pytest's report carries the number of calls and the fakes. A user property would
+also appear in other reports, such as JUnit's XML."""
 
 _Carried = tuple[int, list[tuple[str, str]]]
 """The value of the attribute `_CALLS`: the number of calls, and a title and HTML for each fake."""
 
 _FIRST_LINES: Final = 12
-"""The maximum number of lines of a failure that the page shows above the calls before a reader opens the rest."""
+"""The page shows at most this number of lines of a failure above the calls. The reader can open the rest."""
 
 _CLIENTS: Final[Mapping[str, str]] = {
     "boto": "boto3 and aiobotocore",
@@ -45,14 +45,14 @@ _CLIENTS: Final[Mapping[str, str]] = {
     "server": "server",
     "asgi": "ASGI",
 }
-"""Maps each transport to its name on the page."""
+"""Maps each transport to the name that the page gives to its clients."""
 
 
 @contextmanager
 def report_to(config: pytest.Config, file: str) -> Generator[None]:
-    """Context manager that registers the hooks which write the calls of the tests in its block to a file.
+    """Context manager that registers the ReportHooks, which write the report about the tests in its block to `file`.
 
-    The folder of the file is made. Raises UsageError if the folder cannot be made, or if `file` is a folder.
+    The folder of the file is made. Raises UsageError if the folder cannot be made, or if `file` is "" or a folder.
     """
     path = config.invocation_params.dir / file
     if not hasattr(config, "workerinput"):
@@ -74,24 +74,25 @@ def _check(path: Path, file: str) -> None:
 
 
 class ReportHooks:
-    """The hooks that note the calls of each test, and that write the file."""
+    """The hooks that note the calls of each test, and that write the HTML file."""
 
     def __init__(self, config: pytest.Config, path: Path, given: str) -> None:
         self._path = path
         self._given = given
         self._is_worker = hasattr(config, "workerinput")
         self._firsts: dict[Endpoint, int] | None = None
-        """Maps each fake that the running test has called to the number of its first call; None between tests."""
+        """Maps each fake to the number of the running test's first call to it. Between tests, there is no dict."""
         self._own: set[str] = set()
         """The secrets that the environment of this process has contained since the running test began."""
         self._has_failed = False
-        """Whether a phase of the running test has failed, so that its report carries the calls."""
+        """Whether a phase of the running test has failed. Only the report of the first failed phase carries the calls.
+        """
         self._failed: dict[str, FailedTest] = {}
         """Maps the node id of each failed test to its failure and its calls."""
         self._ran: dict[str, tuple[str, int]] = {}
         """Maps the node id of each test to its outcome and the number of its calls."""
         self._unordered = False
-        """Whether workers of xdist run the tests, so that they end in another order each time."""
+        """Whether workers of xdist run the tests, so that the tests end in a different order in each run."""
         self._result: tuple[str, bool] = "", False
         """The line for pytest's summary, and whether the file was written."""
 
@@ -112,7 +113,7 @@ class ReportHooks:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Add the calls to the report of a phase that failed, and their number to the last report of every test."""
+        """Add the calls to the report of the first failed phase, and their number also to the teardown report."""
         report = yield
         self._own |= own_secrets()
         if self._firsts is None:
@@ -143,7 +144,7 @@ class ReportHooks:
             yield title, "".join((overview_html(views, prefix=prefix), *shown))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """In the process that writes the file: keep the calls and the failure of a test."""
+        """Keep the outcome, the calls and the failure of a test, unless this process is an xdist worker."""
         if self._is_worker:
             return
         # The attribute is removed from the report, because other plugins keep all reports to the end of the run.
@@ -158,7 +159,7 @@ class ReportHooks:
             self._add_failure(report, [ShownFake(title, Html(html)) for title, html in fakes])
 
     def _add_failure(self, report: pytest.TestReport, fakes: list[ShownFake]) -> None:
-        if report.nodeid in self._failed:  # the teardown has failed as well
+        if report.nodeid in self._failed:  # an earlier phase has failed as well: keep its fakes
             fakes = [*self._failed[report.nodeid].fakes, *fakes]
         crash: Any = getattr(report.longrepr, "reprcrash", None)
         whole = masked(report.longreprtext, self._own)
@@ -171,7 +172,7 @@ class ReportHooks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, exitstatus: int) -> None:
-        """Write the file, also after Ctrl-C."""
+        """Write the HTML file, also after Ctrl-C."""
         if self._is_worker:
             return
         tests = sorted(self._ran) if self._unordered else [*self._ran]

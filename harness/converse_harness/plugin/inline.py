@@ -34,10 +34,10 @@ __all__ = ["CannotEdit", "InlineEdit", "apply", "plan"]
 
 
 class InlineEdit(NamedTuple):
-    """A test to be edited. xdist can send all members from a worker to the controller.
+    """A planned edit of a test's file. xdist can send all members from a worker to the controller.
 
     `digest` is the digest of the file, in which the test function `name` begins on `line`. `script` and `names` are the
-    source of the script and the names that it needs. The script replaces the file `recording`.
+    source of the script and the names that it must import. The script replaces the recording in the file `recording`.
     """
 
     file: str
@@ -79,7 +79,7 @@ def plan(item: pytest.Item, recording: Path, captured: Sequence[CapturedExchange
 
 
 def _code_of(item: pytest.Item) -> Any:
-    """Return the code of a test's function. Raises CannotEdit unless the test is one function without parameters."""
+    """Return the code object of a test's function. Raises CannotEdit if no script can be written into this function."""
     function = getattr(item, "function", None)
     code = getattr(inspect.unwrap(function), "__code__", None) if function is not None else None
     if code is None or Path(code.co_filename) != item.path:
@@ -100,9 +100,9 @@ def _code_of(item: pytest.Item) -> Any:
 
 
 def apply(edits: Iterable[InlineEdit], folder: Path) -> tuple[list[str], list[tuple[InlineEdit, str]]]:
-    """Edit the tests and remove their recordings, which are in this folder.
+    """Edit the tests, and remove their recordings from the folder `folder`.
 
-    Return the node ids of the edited tests, and each edit that failed with the reason.
+    Return the node ids of the edited tests, and a pair for each failed edit: the edit and the reason.
     """
     done: list[str] = []
     failed: list[tuple[InlineEdit, str]] = []
@@ -128,7 +128,7 @@ def _apply(path: Path, edits: Sequence[InlineEdit]) -> None:
     source = read_source(path)
     if any(_digest(source) != edit.digest for edit in edits):
         raise CannotEdit("the file was changed while the tests ran.")
-    # From the last function to the first one, so that lines above stay where they are; imports come last.
+    # Edit the last function first, so that the line numbers of earlier functions stay valid. Add imports at the end.
     for edit in sorted(edits, key=lambda edit: edit.line, reverse=True):
         source = with_script(source, find(source, edit.name, edit.line), edit.script, ())
     source = with_imports(source, {name for edit in edits for name in edit.names})

@@ -1,4 +1,4 @@
-"""Find lines of the user's code: the line that makes a call, and the line that failed."""
+"""Find two kinds of lines in the user's code: the line that makes a call, and the line that failed."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from converse_harness.faults.model import Transport
 from converse_harness.user_lines import UserLine, is_users, user_frame
 
 SOCKETS: Final[tuple[Transport, ...]] = ("server", "asgi")
-"""The transports whose clients may be in another process: their lines of code and read timeouts are unknown."""
+"""The transports whose clients may run in another process. Their lines of code and read timeouts are unknown here."""
 
 
 def line_that_asked(transport: Transport | None, thread: int, root: Path) -> str:
-    """Return the line of the user's code that is making a call, relative to `root`; "" if the line is unknown.
+    """Return the path (relative to `root`) and number of the user's line that is making a call; "" if it is unknown.
 
-    It is the innermost frame outside of installed packages and of Python itself. A framework may make the call in a
-    thread of its own; then the innermost such frame of `thread`, which runs the test, is used.
+    The line is that of the innermost frame outside of installed packages and Python itself. If a framework makes the
+    call in a thread without such a frame, the frames of `thread`, the id of the thread that runs the test, are
+    searched.
     """
     if transport in SOCKETS:
         return ""
@@ -31,9 +32,10 @@ def line_that_asked(transport: Transport | None, thread: int, root: Path) -> str
 
 
 def line_that_failed(error: BaseException, test_file: Path, root: Path) -> str:
-    """Return the last line of the test's file in the traceback of an error, relative to `root`; "" if there is none.
+    """Return the user's line at which a test failed; "" if the traceback of `error` has no line of the user.
 
-    If another file of the user's code raised the error, the line that raised it is added.
+    The result has a path relative to `root` and a line number. It is the last line of `test_file` in the traceback. If
+    the user's code in another file raised the error, the line that raised it is added.
     """
     passed = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
     own = [each for each in passed if Path(each[0]) == test_file][-1:]

@@ -1,4 +1,4 @@
-"""All hooks of the plugin, for a run and for each of its tests, in the order in which pytest calls them.
+"""The hooks of the plugin that every run needs, in the order in which pytest calls them.
 
 A test fails once, in the phase in which the problem occurs: `pytest_runtest_call` checks the test's fakes, and a
 problem that a fixture causes later is a teardown error. A module that only some runs need is imported by the first hook
@@ -40,16 +40,16 @@ class Hooks:
 
     def __init__(self) -> None:
         self.server: ConverseServer | None = None
-        """The server of the fixture `converse_server` while it runs."""
+        """The server of the fixture `converse_server`; None while it does not run."""
         self.config: pytest.Config
         self._stack = ExitStack()
-        """Resources that are closed at the end of the run."""
+        """Resources that are closed when the run ends."""
         self._guard: SessionGuard | None = None
         self._outside = ""
-        """The error text for a connection that the guard blocked outside of all tests and modules; "" if none."""
+        """The guard's error text about a connection outside of tests and imports; "" if it blocked none there."""
         self._tally: Tally | None = None
         self._recording: RecordingRun | None = None
-        """The recording of the running test."""
+        """The recording of the running test; None if the test has none."""
         self._keeps_patches = False
         self._closed = settings.closed_fakes()
         """The number of fakes that had been closed when the latest test began."""
@@ -57,21 +57,24 @@ class Hooks:
         self._secrets: set[str] = set()
         """The secrets that the environment of this process has contained since the running test began."""
 
-    # The run begins.
+    # Hooks for the beginning of the run.
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_load_initial_conftests(self, early_config: pytest.Config) -> None:
-        """Open the guard of the session before any conftest.py is imported."""
+        """If the setting `guard` is "session", block calls to Bedrock before pytest imports any conftest.py."""
         self._begin(early_config)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        """Check the settings, register the markers, collect notes, and look for recordings. Raises UsageError."""
-        self._begin(config)  # needed if the plugin was loaded after the first conftest.py
+        """Check the settings, register the markers, and register the hooks for recordings and options of this run.
+
+        Raises UsageError for an invalid setting.
+        """
+        self._begin(config)  # needed if pytest loaded this plugin too late for the hook above
         from converse_harness.intercept import pools
 
         pools.arm()
-        notes = sys.modules.get("converse_harness.notes")  # loaded only if an outer pytest run has used it
+        notes = sys.modules.get("converse_harness.notes")  # this module is loaded only if an outer pytest run uses it
         if notes is not None:
             self._stack.enter_context(notes.set_aside())
         checks.check_run(config)
@@ -93,7 +96,7 @@ class Hooks:
             self._guard = SessionGuard()
             self._guard.open()
             self._stack.callback(self._guard.close)
-            config.add_cleanup(self._stack.close)  # a run that ends before it is configured is not unconfigured
+            config.add_cleanup(self._stack.close)  # closes the stack also if the run ends before pytest_configure
 
     def _count_recordings(self) -> Tally:
         if self._tally is None:
@@ -110,11 +113,11 @@ class Hooks:
             return None
         return f"converse-harness: {settings.record_setting(config)} ({settings.OF_RUN['record'][1][mode]})"
 
-    # Tests are collected.
+    # Hooks for the collection of tests.
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self) -> _Collected:
-        """Fail the collection of a module that calls Bedrock during import."""
+        """Fail the collection of a module that calls Bedrock while pytest imports it."""
         report = yield
         try:
             self._check_guard()
@@ -131,17 +134,20 @@ class Hooks:
             parametrize(metafunc)
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """With pytest-run-parallel: run tests that use a fake of the whole process in only one thread."""
+        """If pytest-run-parallel is loaded, keep a test in one thread if its fake serves the whole process."""
         if any(map(config.pluginmanager.hasplugin, settings.PARALLEL)):
             from converse_harness.plugin.parameters import in_one_thread
 
             in_one_thread(items)
 
-    # A test runs: its setup, its call with the check of its fakes, its teardown.
+    # Hooks for the run of a test: its setup, its call with the check of its fakes, and its teardown.
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Step:
-        """Turn the guard off for a test and its fixtures if the marker of the test has `guard="off"`."""
+        """Let a test and its fixtures call the real Bedrock if the test's marker `converse` has `guard="off"`.
+
+        Otherwise the guard, if it is on, blocks calls that no fake answers.
+        """
         self._closed = settings.closed_fakes()
         self._secrets.clear()
         if self._guard is None:
@@ -151,7 +157,7 @@ class Hooks:
 
     @contextmanager
     def once_more(self, item: pytest.Item) -> Generator[None, None, None]:
-        """Context manager for a test that runs once more outside of pytest's protocol, and writes no recording."""
+        """Context manager in which a test runs again, outside of pytest's protocol and without writing a recording."""
         self._reruns = True
         try:
             yield from self.pytest_runtest_protocol(item)
@@ -160,9 +166,9 @@ class Hooks:
 
     @pytest.hookimpl(wrapper=True, specname="pytest_runtest_setup")
     def pytest_guarded_phase(self) -> Step:
-        """Fail the phase if the guard blocked a connection in it, even if other code caught the error.
+        """Fail a phase of a test if the guard blocked a connection in it, even if other code caught the guard's error.
 
-        The hook `pytest_runtest_setup` uses this method directly; the hooks of the other phases call it.
+        pytest calls this method as the hook `pytest_runtest_setup`. The hooks of the other phases call it themselves.
         """
         __tracebackhide__ = True
         try:
@@ -174,7 +180,10 @@ class Hooks:
         return result
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Check the marker `converse`, and open the recording of a test: after skip marks, before any fixture."""
+        """Check the test's marker `converse`, and open the test's recording, before any fixture is set up.
+
+        pytest has already skipped tests with a skip marker.
+        """
         __tracebackhide__ = True
         if item.get_closest_marker("converse") is not None:
             checks.marked_with(item)
@@ -185,12 +194,12 @@ class Hooks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_fixture_setup(self, request: Any) -> None:
-        """Start to play or record before the first function-scoped fixture of a test runs."""
+        """Play or record from the first function-scoped fixture of a test on."""
         if self._recording is not None and request.scope == "function":
             self._recording.answer()
 
     def adopt(self, item: pytest.Item, fake: Fake) -> None:
-        """Register the fake of a test's fixture. The problems of the fake fail the test.
+        """Register the fake that a fixture made for a test, so that the problems of the fake fail the test.
 
         If the test has the marker `converse_recording`, the fake also plays or records.
         """
@@ -206,7 +215,7 @@ class Hooks:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Step:
-        """Check the fakes after the test function. A problem fails the call phase, and not also the teardown."""
+        """Check the fakes after the test function. A problem fails the call phase, but not the teardown."""
         __tracebackhide__ = True
         if self._recording is not None:
             self._recording.call_begins()  # opens a fake for a test without function-scoped fixtures
@@ -226,7 +235,10 @@ class Hooks:
         return result
 
     def _check_fakes(self, item: pytest.Item, before: Mapping[Fake, int], error: BaseException | None) -> None:
-        """Raise the problem that the fakes found, if any. Skip a test of Converse whose case needs a stream."""
+        """Raise the problem that the fakes found, if any.
+
+        Skip the test if it called only Converse, and its case of `converse_each_case` needs a stream.
+        """
         __tracebackhide__ = True
         problem = self._problem(item, before, error)
         if "converse_each_case" in getattr(item, "fixturenames", ()):
@@ -277,7 +289,7 @@ class Hooks:
             self._end_recording(failed=True)
             raise
         finally:
-            settings.own_fakes(item).clear()  # free the fakes; a rerun of the test makes new ones
+            settings.own_fakes(item).clear()  # the fakes are not needed any more; a rerun of the test makes new ones
         self._end_recording()
         return result
 
@@ -291,11 +303,11 @@ class Hooks:
         if self._guard is not None:
             self._guard.check(error)
 
-    # Reports of the phases.
+    # Hooks for the reports of a test's phases.
 
     @pytest.hookimpl(wrapper=True, tryfirst=True, specname="pytest_runtest_makereport")
     def pytest_runtest_makereport_of_recording(self, call: pytest.CallInfo[None]) -> _Report:
-        """Store in the RecordingRun whether the phase passed, and add advice to errors about missing credentials."""
+        """Note in the RecordingRun that a phase failed, and add advice to errors such as missing credentials."""
         recording = self._recording
         if recording is not None and call.excinfo is not None:
             recording.advise(call, call.excinfo.value)
@@ -320,7 +332,7 @@ class Hooks:
         return report
 
     def pytest_assertrepr_compare(self, op: str, left: object, right: object) -> list[str] | None:
-        """For assertions on cache rewrites: explain the rewrites instead of showing the difference of two tuples."""
+        """Explain a failed `==` on a fake's cache rewrites, where pytest would show the difference of two tuples."""
         module: Any = sys.modules.get("converse_harness.endpoint.rewrites")
         if module is None or op != "==":
             return None
@@ -329,7 +341,7 @@ class Hooks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Mask secrets in a test's report, after all other plugins have added to it. With xdist, the worker masks."""
+        """Mask secrets in a test's report, after other plugins have added to it. With xdist, the worker does this."""
         if self._fakes_were_open() and any(getattr(report, part, None) for part in _TEXTS):
             from converse_harness.plugin.report import mask
 
@@ -351,11 +363,14 @@ class Hooks:
         module = sys.modules.get("converse_harness.intercept.fake")
         return module is not None and module.times_opened() > self._closed
 
-    # The run ends.
+    # Hooks for the end of the run.
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Step:
-        """Fail the run if the guard blocked a connection outside of tests and modules; clean up after the fixtures."""
+        """Fail the run if the guard blocked a connection outside of tests and imports. Then finish the recordings.
+
+        The recordings are finished after pytest has torn down the last fixtures.
+        """
         try:
             self._check_guard()
         except AssertionError as stopped:
@@ -365,12 +380,12 @@ class Hooks:
         try:
             return (yield)
         finally:
-            self._end_recording(failed=True)  # the recording of an interrupted test
+            self._end_recording(failed=True)  # an interrupted test has left its recording open
             if self._tally is not None:
                 self._tally.tell()
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print notes, verdicts of contracts, stale requests, and what the guard blocked outside of tests."""
+        """Print notes, verdicts of contracts, requests that differ from recordings, and the guard's error text."""
         reports = [report for each in terminalreporter.stats.values() for report in each]
         properties = {name for report in reports for name, _ in getattr(report, "user_properties", ())}
         if not properties.isdisjoint({settings.NOTE, settings.STALE, settings.VERDICT}):
@@ -382,7 +397,7 @@ class Hooks:
             terminalreporter.line(self._outside)
 
     def pytest_unconfigure(self) -> None:
-        """Close the guard, restore botocore, and stop collecting notes."""
+        """Close the guard, restore botocore, and restore the notes of an outer pytest run."""
         self._stack.close()
 
 

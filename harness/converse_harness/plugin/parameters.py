@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from converse_harness.cases import Case
     from converse_harness.intercept.fake import Fake
 
-# Tests that run once for each case or variant.
+# Support for tests that run once for each case or variant.
 
 _CASE: Final = "converse_each_case"
 
@@ -55,7 +55,7 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
 
 
 def _has_parameter(metafunc: pytest.Metafunc, fixture: str) -> bool:
-    """Whether a marker parametrizes this name."""
+    """Whether a marker `parametrize` of the test has an argument with the name `fixture`."""
     for mark in metafunc.definition.iter_markers("parametrize"):
         names: str | Sequence[str] = mark.args[0] if mark.args else mark.kwargs.get("argnames", ())
         if fixture in ([each.strip() for each in names.split(",")] if isinstance(names, str) else names):
@@ -64,7 +64,10 @@ def _has_parameter(metafunc: pytest.Metafunc, fixture: str) -> bool:
 
 
 def _check_indirect(metafunc: pytest.Metafunc) -> None:
-    """Fail the collection if the marker would give a test the names of cases in place of the cases."""
+    """Fail the collection if a marker `parametrize` with names of cases lacks `indirect=True`.
+
+    Without it, the test would get the names in place of the cases.
+    """
     for mark in metafunc.definition.iter_markers("parametrize"):
         given: tuple[Any, ...] = (*mark.args, (), ())
         argument, values, *_ = given
@@ -73,14 +76,14 @@ def _check_indirect(metafunc: pytest.Metafunc) -> None:
 
 
 def _is_ours(metafunc: pytest.Metafunc, fixture: str) -> bool:
-    """Whether the test gets the fixture of converse-harness, or an override by the user that requests this fixture."""
+    """Whether the test gets the package's fixture, directly or through a user's fixture of the same name."""
     definitions = reversed(_definitions(metafunc).get(fixture, ()))
     last = next((each for each in definitions if fixture not in each.argnames), None)
     return last is not None and last.func.__module__ in _OURS
 
 
 def _scope(metafunc: pytest.Metafunc, fixture: str) -> Any:
-    """Return the scope of a parameter: the widest scope of the fixtures that request it, by default "function".
+    """Return the scope for the parameter `fixture`: the widest scope of the fixtures that request it, or "function".
 
     The session scope of the variant fixtures themselves is not used, because then pytest would group the tests of all
     modules by variant.
@@ -95,7 +98,7 @@ def _definitions(metafunc: pytest.Metafunc) -> Mapping[str, Sequence[pytest.Fixt
     return found
 
 
-# The cases of the catalogue.
+# The fixture `converse_each_case`, which returns a case of the catalogue.
 
 _ONLY_STREAMS: Final = """\
 {name}: only a stream can be so, and all that was called is Converse, which answers with one whole body."""
@@ -113,7 +116,7 @@ the test uses {names}. Use one of these two alone, or add the replies yourself:
         {opened}(*case.replies, ...)   More: converse-harness docs trouble all-of-it-the-catalogue"""
 
 _RUNNING: Final = pytest.StashKey["tuple[Case, Fake]"]()
-"""The key, in the stash of a test item, of the test's case and the fake that answers with the case."""
+"""The key under which the stash of a test item holds the test's case and the fake that sends the case's replies."""
 
 
 def give_case(request: pytest.FixtureRequest) -> Case:
@@ -167,13 +170,13 @@ def _cases() -> Iterable[str]:
     return CASES
 
 
-# The fixtures that return a sample value, or each variant of a sample value.
+# The sample fixtures: each returns one sample value, or runs a test once for each variant of a value.
 
 _FIXTURES: Final[dict[object, str | None]] = {}
 """Maps each sample fixture's function to its name in VARIANTS, or to None if the fixture returns a single sample."""
 
 _REQUESTED: Final = pytest.StashKey["list[pytest.FixtureDef[Any]]"]()
-"""The key, in the stash of the pytest config, of the sample fixtures that tests have requested."""
+"""The key under which the stash of the pytest config holds the sample fixtures that tests have requested."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -227,7 +230,7 @@ _NAMES: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
 }
 """Maps each fixture that runs a test several times to a function that returns the parameters of the fixture."""
 
-# Tests in several threads.
+# Support for pytest-run-parallel, which runs a test in several threads at once.
 
 _SHARED: Final = frozenset({"converse", "converse_client", "converse_httpx"})
 _FUNCTIONS: Final = frozenset({"fake_converse", "record"})
@@ -248,7 +251,10 @@ def in_one_thread(items: Iterable[pytest.Item]) -> None:
 
 
 def _opens_one(function: Any) -> bool:
-    """Whether a test function, or a function that it wraps, opens a fake for the whole process."""
+    """Whether a test function, or a function that it wraps, names a function that opens a fake for the whole process.
+
+    Functions of this package that wrap a test count as well.
+    """
     code = getattr(function, "__code__", None)
     if code is not None and (_FUNCTIONS & {*code.co_names} or code.co_filename.startswith(_PACKAGE)):
         return True

@@ -1,4 +1,4 @@
-"""The tests of a run that passed and used a fake, with their replies; they may run once more after the last test.
+"""The tests that passed and used a fake, with their replies. They may run once more after the last test.
 
 `passed_tests(config)` registers the hooks, once for all features that run tests again.
 """
@@ -19,7 +19,7 @@ from converse_harness.reply.reply import Reply
 
 _LONGER: Final = 10.0
 _AT_LEAST: Final = 5.0
-"""A rerun is ended after this number of seconds (_AT_LEAST) and _LONGER times the time of the unchanged rerun."""
+"""The time limit of a rerun, in seconds, is _AT_LEAST plus _LONGER times the duration of the unchanged rerun."""
 
 _XFAIL: Final = "with xfail"
 
@@ -28,7 +28,7 @@ _NAME: Final = "converse_passed"
 
 
 class OwnReply(NamedTuple):
-    """A WatchedReply after the end of the test, without the call, which would need much memory.
+    """A reply of a finished test, with the members of WatchedReply except the call, which would need much memory.
 
     `read_whole` is true if the client read the answer to its end, so that a fault at any position affects the client.
     """
@@ -62,7 +62,7 @@ class PassedTests:
         self._watch = Watch()
         self._passed: set[str] = set()
         self._spoiled: dict[str, str] = {}
-        """Maps the node ids of some tests to the reason why the test is left out, as it showed while the test ran."""
+        """Maps the node id of a test to the reason why it must not run again, if the reason showed while it ran."""
         self._last: pytest.Item | None = None
         """The test of the latest rerun; its fixtures of wider scopes are still set up."""
 
@@ -81,7 +81,7 @@ class PassedTests:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, request: Any) -> Generator[None, object, object]:
-        """Do not change replies while a fixture of a wider scope is set up."""
+        """Keep replies unchanged while a fixture of a wider scope is set up."""
         if request.scope == "function":
             return (yield)
         with self._watch.paused():
@@ -97,7 +97,7 @@ class PassedTests:
             self._passed.add(report.nodeid)
 
     def among(self, items: list[pytest.Item]) -> Iterator[PassedTest]:
-        """Yield those of the tests that passed and used a fake, including tests with xfail."""
+        """Yield a PassedTest for each of `items` that used a fake, and that passed or has the marker `xfail`."""
         for position, item in enumerate(items):
             replies = self.replies.get(item.nodeid)
             why = _reason_to_leave(item) or self._spoiled.get(item.nodeid, "")

@@ -72,14 +72,13 @@ _NO_ACCOUNT_ERRORS: Final = frozenset(
 
 @dataclass(slots=True, eq=False)
 class RecordingRun:
-    """The recording of a running test: the exchanges to play, the new exchanges, and whether the test has passed so
-    far.
+    """The recording of a running test: exchanges to play, new exchanges, and whether the test has passed so far.
 
     The recording contains the calls of the test and of its function-scoped fixtures, but not the calls of fixtures with
     a wider scope. If the test can neither play nor record, `refused` contains a short and a full text with the reason;
     otherwise `refused` is None. `note` is a text that `advise` adds to errors, and `again` is the command that records
-    the test again. `may_be_renamed` is true until the first call if the test has no file. If `inline` is true, the
-    exchanges are written into the test.
+    the test again. `may_be_renamed` is true until the first call if the test has no recording file. If `inline` is
+    true, the new exchanges are written into the test.
     """
 
     item: pytest.Item
@@ -106,7 +105,7 @@ class RecordingRun:
         return self._queue
 
     def _old_recording(self, call: Call) -> str:
-        """Return advice for a renamed test: the unused recording that matches its first call; "" if there is none."""
+        """Return advice for a renamed test: the unused recording that matches `call`; "" if no recording matches."""
         if not self.may_be_renamed:
             return ""
         self.may_be_renamed = False  # only the first call is compared
@@ -128,7 +127,7 @@ class RecordingRun:
         fake.writer = self.writer
 
     def call_begins(self) -> None:
-        """Open a fake if the test has none, before the test function is called."""
+        """Before the test function is called, open a fake if the test has none, and count the calls of fixtures."""
         self.answer()
         self._calls_before = 0 if self.writer is None else len(self.writer.captured)
 
@@ -145,16 +144,18 @@ class RecordingRun:
         fake, transports = BotoFake(**settings_of(self.item)), ExitStack()
         own_fakes(self.item).append(fake)
         self.give(fake)
-        self.item.addfinalizer(fake.check_problems)  # problems that other fixtures caused after the test's end
+        self.item.addfinalizer(fake.check_problems)  # the teardown of other fixtures may cause problems
         self.item.addfinalizer(transports.close)
         transports.callback(fake.close)
         fake.open()
         transports.enter_context(capturing(fake))
 
     def advise(self, call: pytest.CallInfo[None], error: BaseException) -> None:
-        """Add `note` to an error: to an UnexpectedCall or, while recording, to an error about credentials or region.
+        """Add advice to an error of the test, and shorten the traceback of a fixture's error.
 
-        If a fixture made a call that is not recorded, the traceback of its client's error shows only the user's lines.
+        While playing, an UnexpectedCall gets `note`; while recording, an error about credentials or region gets it.
+        DamagedData gets the command `again`. The error of a fixture's call that is not recorded shows only the
+        user's frames.
         """
         full = self.item.config.getoption("fulltrace", False)
         if call.when == "setup" and not full and self.refused is not None and self.refused[0] in str(error):
@@ -174,7 +175,7 @@ class RecordingRun:
         """Save the new exchanges, and add lines to pytest's summary.
 
         If saving fails, the test fails. `failed` is true if the teardown of the test has failed already or the run was
-        interrupted; then the problem is only added to the summary.
+        interrupted; then a problem with saving is only added to the summary.
         """
         config, tally, nodeid = self.item.config, self.tally, self.item.nodeid
         passed = self.passed and not failed
@@ -203,7 +204,10 @@ class RecordingRun:
             pytest.fail(problem, pytrace=False)
 
     def _is_planned(self) -> bool:
-        """Plan to write the recording into the test; if this is not possible, add the reason to pytest's summary."""
+        """Plan to write the recording into the test, and return True.
+
+        If this is not possible, add the reason to pytest's summary, and return False.
+        """
         from converse_harness.plugin.inline import CannotEdit, plan
 
         try:
@@ -267,7 +271,7 @@ def _opened(item: pytest.Item, tally: Tally) -> RecordingRun:
 
 
 def _quoted(config: pytest.Config, nodeid: str) -> str:
-    """Return a node id with a path relative to the folder in which this run started, quoted for a shell."""
+    """Return a node id, quoted for a shell, with a path relative to the folder in which this run started."""
     file, *names = nodeid.split("::", 1)
     text = "::".join([relative(config.rootpath / file, config.invocation_params.dir).as_posix(), *names])
     return shlex.quote(text) if set(text) & set('"$`\\!') else f'"{text}"'

@@ -1,4 +1,4 @@
-"""The hooks of `--converse-as`: every request of the tests is also checked against the rules of another model.
+"""The hooks of `--converse-as`. To rehearse a request means to check it also against the rules of another model.
 
 Each process rehearses the requests of its own tests and adds them to the tests' teardown reports. The process that
 prints the summary combines them, because only this process knows which model id the run uses most often.
@@ -30,7 +30,10 @@ from converse_harness.plugin.settings import models_of
 
 @contextmanager
 def rehearse(config: pytest.Config) -> Generator[None]:
-    """Rehearse the requests of all tests of this run. Raises UsageError for a malformed option."""
+    """Context manager that checks the requests of tests in its block against the rules of other models.
+
+    Raises UsageError for a malformed option.
+    """
     try:
         targets = targets_of(config.getoption("converse_as") or (), models_of(config))
     except ReplyError as error:
@@ -50,7 +53,10 @@ def rehearse(config: pytest.Config) -> Generator[None]:
 
 
 def _answers_of(config: pytest.Config, targets: list[RehearsalTarget]) -> AnswersHooks | None:
-    """Register the hooks of `--converse-as-answers`, and return them; None if this option is not given."""
+    """Register the hooks of `--converse-as-answers`, and return them; None if this option is not given.
+
+    Raises UsageError if the option comes with `--converse-as all`.
+    """
     if not config.getoption("converse_as_answers"):
         return None
     if any(target.of_all for target in targets):
@@ -68,10 +74,10 @@ REHEARSED: Final = "converse_rehearsal"
 
 _OfId = tuple[str, int, list[int], list[tuple[int, int, str, str, str, str]], list[tuple[int, str]]]
 _Property = tuple[list[_OfId], LeftOut]
-"""The value of the user property: a list and the reason why the test is left out ("" if it is not left out).
+"""The value of the user property REHEARSED: a list, and the reason why the test is left out ("" if it is not left out).
 
-For each model id, the list contains the id, the number of requests, the indexes of the targets, the refused calls, and
-the request fields that no rule checks, each with the index of a target.
+For each model id, the list contains the id, the number of requests, the indexes of the target models, the refused
+calls, and the request fields that no rule checks, each with the index of a target model.
 """
 
 
@@ -92,7 +98,7 @@ class RehearsalHooks:
         self._test: _TestRehearsal | None = None
 
     def watch(self, endpoint: Endpoint, call: Call) -> None:
-        """Rehearse one call, in the thread in which it is answered."""
+        """Check a call against the rules of the target models, in the thread in which the call is answered."""
         if self._test is not None and call.operation in SCRIPTED and call.malformed is None:
             self._test.add(endpoint, call)
 
@@ -114,7 +120,7 @@ class RehearsalHooks:
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep the requests in the teardown report of a test for the summary."""
+        """Keep the requests that the teardown report of a test contains, so that the summary can combine them."""
         for name, value in report.user_properties:
             if (name, report.when) == (REHEARSED, "teardown"):
                 found, left_out = cast("_Property", value)
@@ -126,18 +132,21 @@ class RehearsalHooks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """With `--converse-as-strict`: fail the run if a target would refuse a request."""
+        """With `--converse-as-strict`, fail the run if a target model would refuse a request.
+
+        The run also fails if a test fails with the answers of a target model.
+        """
         passed = session.exitstatus == pytest.ExitCode.OK
         if self._strict and passed and not hasattr(session.config, "workerinput") and self._finds:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     @property
     def _finds(self) -> bool:
-        """Whether a target would refuse a request, or a test fails with the answers of another model."""
+        """Whether a target model would refuse a request, or a test fails with the answers of such a model."""
         return self._report.refuses or (self._answers is not None and self._answers.finds)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print the report."""
+        """Print which requests the target models would refuse."""
         terminalreporter.write_sep("=", "converse rehearsal")
         for text, accepted in self._report.lines(full=terminalreporter.config.get_verbosity() > 0):
             marked = {"bold": True, "green": accepted, "red": not accepted} if accepted is not None else {}
@@ -147,7 +156,7 @@ class RehearsalHooks:
 
 
 class _TestRehearsal:
-    """The requests of one test, and the refusals of the targets. Any thread may add calls."""
+    """The requests of one test, and the refusals by the target models. Any thread may add calls."""
 
     def __init__(self, targets: list[RehearsalTarget], root: Path) -> None:
         self._targets = targets
@@ -155,16 +164,17 @@ class _TestRehearsal:
         self._lock = threading.Lock()
         self._thread = threading.get_ident()
         self._seen: set[int] = set()
-        """Hashes of the rehearsed requests: a repeated attempt of a request is not rehearsed again."""
+        """Hashes of the requests that were checked: a request that is sent again is not checked again."""
         self._asked: dict[str, Asked] = {}
         """Maps each model id to the requests to this model."""
         self._doubtful: list[Call] = []
-        """Calls that the rules of their own model refuse, and calls that the real Bedrock answered or will answer."""
+        """Calls that their own model's rules refuse, and calls whose answers come from the real Bedrock or a recording.
+        """
         self._off = False
-        """Whether any call was made while the rules were off."""
+        """Whether any call was made to a fake whose setting `rules` is "off"."""
 
     def add(self, endpoint: Endpoint, call: Call) -> None:
-        """Rehearse a call with each target that may replace the model of the call."""
+        """Check a call against the rules of each target model that may replace the model of the call."""
         if endpoint.rules == "off":
             self._off = True
             return
@@ -179,7 +189,7 @@ class _TestRehearsal:
                 asked = self._asked[call.model_id] = Asked(targets=matching)
             asked.requests += 1
         request = endpoint.asked
-        if request is None or request.body is not call.body:  # meanwhile another thread has rehearsed the same request
+        if request is None or request.body is not call.body:  # meanwhile another thread has checked an equal request
             request = RuleRequest(str(call.operation), call.model_id, call.body, call.stands_for)
         but: frozenset[str] = frozenset() if call.refusal is None else own_rules(request)
         if call.refusal is not None or call.answered.passed_on is not None or endpoint.script.recordings:
@@ -199,8 +209,7 @@ class _TestRehearsal:
     def as_property(self) -> _Property | None:
         """Return the requests of the test, with masked secrets, for the test's report; None if there are no requests.
 
-        The value is not a text, because all texts of a report are searched for secrets, which takes longer than a
-        rehearsal.
+        The value is not a text, because all texts of a report are searched for secrets, which takes long.
         """
         left_out: LeftOut = "off" if self._off else ""
         if any(call.status == _REFUSED if _was_recorded(call) else call.refusal for call in self._doubtful):

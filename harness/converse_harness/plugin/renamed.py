@@ -1,4 +1,4 @@
-"""Find the unused recording that belongs to a test without recording, because the test or its module was renamed."""
+"""Find the unused recording of a test that was renamed, or whose module was renamed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _WHAT: Final = {
 
 
 class OldRecording(NamedTuple):
-    """An unused recording, the command that renames it, and the paragraph about it for the failure of a test."""
+    """An unused recording, the command that renames it, and the advice about it for the message of a failed test."""
 
     path: Path
     command: str
@@ -49,7 +49,10 @@ class OldRecording(NamedTuple):
 
 
 def old_recording(config: pytest.Config, tally: Tally, new: Path, call: Call) -> OldRecording | None:
-    """Return the unused recording that best fits the missing recording `new`; `call` is the first call of the test."""
+    """Return the unused recording that best fits the missing file `new`; None if none has a request like `call`.
+
+    `call` is the first call of the test.
+    """
     wanted = {rule: key(rule, asked_by(call)) for rule in _RULES}
     found = list[tuple[int, float, Path]]()
     unused = [*_without_test(config, tally)]
@@ -64,7 +67,7 @@ def old_recording(config: pytest.Config, tally: Tally, new: Path, call: Call) ->
         return None
     number, _, path = min(found)
     start = config.invocation_params.dir
-    # Every recording of the old module moves, and none of the new paths exists.
+    # Rename the whole folder if all its recordings are unused and the new folder does not exist.
     whole = (
         path.parent != folder(config)
         and path.name == new.name
@@ -82,7 +85,7 @@ def _without_test(config: pytest.Config, tally: Tally) -> Iterator[Path]:
     """Yield the recordings that no collected test uses, unless they may belong to a test that was not collected."""
     root = folder(config)
     for path in tally.unused():
-        within = path.parent.relative_to(root).as_posix()  # "." for a file in the folder itself
+        within = path.parent.relative_to(root).as_posix()  # "." for a recording directly in the folder `root`
         module = config.rootpath / f"{within}.py"
         test = re.split(r"[\[~]", path.name.removesuffix(SUFFIX))[0].rpartition(".")[2]
         if not tally.not_collected():
@@ -106,6 +109,6 @@ def _command(start: Path, old: Path, new: Path) -> str:
         target = quote(relative(new.parent, start).as_posix())
         command = command if new.parent.is_dir() else f"mkdir -p {target} && {command}"
         media = old.parent / folder_of(old)
-        if media.is_dir():  # the lines of a recording contain the name of this folder, which is beside the file
+        if media.is_dir():  # the recording names its folder of media files, which must stay beside it
             command += f" && git mv {quote(relative(media, start).as_posix())} {target}"
     return command

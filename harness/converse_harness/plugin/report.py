@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 _SECTION: Final = "Masked by converse-harness"
 
 _CALLS: Final = "Bedrock Converse calls"
-"""The beginning of the titles of sections with a transcript. In these sections, events are shortened after masking."""
+"""The beginning of the titles of sections with a transcript of calls. Events in these sections are shortened, after
+secrets have been masked."""
 
 _CUT: Final = re.compile(r"""[^\s"'<>()\[\]{},.]{8,}(?=\.\.\.)|(?<=\.\.\.)[^\s"'<>()\[\]{},]{8,}""")
 """Matches the remaining part of a long word that pytest truncated with "...". A secret in this part may not be
@@ -39,20 +40,20 @@ _SHORT_ID: Final = re.compile(r"(?:tooluse_|toolu_|call_)[A-Za-z0-9_-]{0,8}")
 """Matches the beginning of the id of a tool use, as a transcript shortens it. It is no part of a secret."""
 
 _NOTES: Final = pytest.StashKey[dict[str, Note]]()
-"""The key, in the stash of a test item, of the notes of the test, one note of each kind."""
+"""The key under which the stash of a test item holds the test's notes (remarks about calls), one of each kind."""
 
 _TESTS: Final = 5
 """The maximum number of tests that are listed for each kind of note."""
 
 _NARROWEST: Final = 20
-"""The minimum width, in characters, of the column with the reasons why cases were not handled, on a terminal."""
+"""On a terminal, the column with the reasons for cases not handled has at least this width, in characters."""
 
 _PAIR: Final = 2
-"""The length of a pair of texts, which are a name and a value."""
+"""The length of a tuple that consists of a name and a value."""
 
 
 def mask(report: Any, own: set[str]) -> None:
-    """Mask the secrets in a test's report in place. Also add the current secrets of this process to the set `own`."""
+    """Mask the secrets in a test's report in place. Also add the secrets in this process's environment to `own`."""
     own |= own_secrets()
     masking = _Masking(own)
     masking.report(report)
@@ -63,7 +64,7 @@ def mask(report: Any, own: set[str]) -> None:
 
 
 def masked(text: str, own: set[str]) -> str:
-    """Return a text with masked secrets. Also add the current secrets of this process to the set `own`."""
+    """Return a text with masked secrets. Also add the secrets in this process's environment to `own`."""
     own |= own_secrets()
     return _Masking(own).text(text)
 
@@ -81,7 +82,7 @@ class _Masking:
         self.values: set[str] = set()
         self._own = own
         self._done: set[int] = set()
-        """The ids of the objects that were masked already."""
+        """The results of `id()` for the objects that were masked already."""
 
     def report(self, report: Any) -> None:
         """Mask a report in place."""
@@ -144,9 +145,10 @@ class _Masking:
 
 
 def check_notes(item: pytest.Item, error: BaseException | None) -> None:
-    """Raise NotedCall for the new notes of a test if the setting `notes` is "fail"; warn if it is "warning".
+    """Treat the new notes of a test as the setting `notes` says: raise NotedCall for "fail", warn for "warning".
 
-    Raise StaleRequests if requests differ from what was recorded, and the setting `stale` is "fail".
+    Raise StaleRequests if requests differ from what was recorded, and the setting `stale` is "fail". Neither is raised
+    if the test has another failure, `error`.
     """
     check_stale(item, error)
     new, setting = _take_notes(item), chosen(item.config, "notes")
@@ -157,7 +159,10 @@ def check_notes(item: pytest.Item, error: BaseException | None) -> None:
 
 
 def complete(report: pytest.TestReport, item: pytest.Item, served: list[Fake]) -> None:
-    """Add the calls to the report of a failed test, and the notes of every test to the teardown report."""
+    """Add the calls to the report of a failed test, and the notes of every test to the teardown report.
+
+    `served` are the fakes that the test opened on the server; their calls are added after those of the fixtures' fakes.
+    """
     _take_notes(item)
     if report.when == "call" and report.failed:
         fakes = [fake for fake in own_fakes(item) + served if fake.endpoint.calls]
@@ -192,7 +197,7 @@ def summarise(terminal: pytest.TerminalReporter, reports: Sequence[Any]) -> None
 
 
 def _properties(reports: Iterable[Any], name: str, when: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the node id and the value, read from JSON, of each user property `name` in the reports of this phase."""
+    """Yield the node id and the value, read from JSON, of each user property `name` in the reports of phase `when`."""
     for report in reports:
         for each, value in getattr(report, "user_properties", ()):
             if (each, report.when) == (name, when):
@@ -210,7 +215,7 @@ def _print_notes(terminal: pytest.TerminalReporter, kinds: Mapping[str, tuple[st
 
 
 def _print_contracts(terminal: pytest.TerminalReporter, contracts: Mapping[str, list[Mapping[str, Any]]]) -> None:
-    """For each contract, print the numbers of verdicts, and then each case that was not handled, with the reason.
+    """For each contract, print how often each verdict occurs, and then each case that was not handled, with the reason.
 
     A reason is shortened to the width of a terminal; in a file it is whole.
     """

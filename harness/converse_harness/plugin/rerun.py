@@ -32,10 +32,11 @@ LogLine = tuple[str, int, str]
 """A logger's name, the level of a log line as a number, and its message without arguments."""
 
 _NOT_REPORTS: Final = ("asyncio", "py.warnings")
-"""Loggers whose messages come from the interpreter, for example about a task that was never awaited."""
+"""Loggers that are ignored, because their messages come from the interpreter, for example about a task never awaited.
+"""
 
 _EVERY: Final = 0.5
-"""Seconds between two attempts to end a test that catches the first exception."""
+"""The number of seconds after which Stopped is raised again in a test that caught it."""
 
 
 class Stopped(BaseException):
@@ -48,8 +49,8 @@ class Rerun:
 
     `error` ended the run in the phase `when` ("setup", "call" or "teardown"); it is None if the test passed or was
     skipped. `logs` contains the log lines at WARNING and above, warnings of the category UserWarning, and exceptions
-    that ended a thread. `seconds` is the duration of the run, and `asleep` is the part of it in which this process was
-    idle. `stopped`: the run exceeded its limit and was ended.
+    that ended a thread. `seconds` is the duration of the run, and `asleep` is the number of seconds in which this
+    process was idle. `stopped` is true if the run exceeded its limit and was ended.
     """
 
     watch: Watch
@@ -68,28 +69,29 @@ class Rerun:
 
 
 class _LogLines(logging.Handler):
-    """Appends each log line at WARNING or above to a list."""
+    """Appends each log line at WARNING or above to a list, except those of `_NOT_REPORTS`."""
 
     def __init__(self, lines: list[LogLine]) -> None:
         super().__init__(logging.WARNING)
         self._lines = lines
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Append the logger's name, the level and the message without its arguments, which may be ids and times."""
+        """Append the logger's name, the level, and the message without arguments, since these may be ids and times."""
         if record.name not in _NOT_REPORTS:
             self._lines.append((record.name, record.levelno, str(record.msg)))
 
 
 @contextmanager
 def unseen(config: pytest.Config) -> Generator[None, None, None]:
-    """Context manager for reruns: nothing in its block is recorded, reported live, or written into junit.xml."""
+    """Context manager for reruns: no calls are recorded, and pytest's live log and junit.xml get nothing."""
     with pytest.MonkeyPatch.context() as patch, notes.set_aside():
         patch.setattr(config.option, "converse_record", "none")
         live: Any = getattr(config.pluginmanager.getplugin("logging-plugin"), "log_cli_handler", None)
         if isinstance(live, logging.Handler):
             patch.setattr(live, "filters", [_refuse])
         for plugin in config.pluginmanager.get_plugins():
-            if type(plugin).__module__ == "_pytest.junitxml":  # fixtures of tests change its data
+            # fixtures of tests, such as record_property, change the data of this plugin
+            if type(plugin).__module__ == "_pytest.junitxml":
                 _use_copies(patch, plugin, "global_properties", "node_reporters", "node_reporters_ordered")
         yield
 
@@ -99,7 +101,7 @@ def _refuse(_: logging.LogRecord) -> bool:
 
 
 def _use_copies(patch: pytest.MonkeyPatch, owner: Any, *names: str) -> None:
-    """Replace lists and dicts by copies, so that their owner has the unchanged originals after the reruns."""
+    """Replace the lists and dicts `names` of `owner` by copies until `patch` is undone. Reruns change the copies."""
     for name in names:
         if hasattr(owner, name):
             patch.setattr(owner, name, getattr(owner, name).copy())
@@ -150,9 +152,10 @@ def _skip_waits_of_tenacity(patch: pytest.MonkeyPatch) -> None:
 
 
 def close(item: pytest.Item, following: pytest.Item | None) -> None:
-    """Tear down the fixtures of wider scopes that the test `following` does not share; all of them if it is None."""
+    """Tear down the fixtures of wider scopes that the test `following` does not share; if it is None, tear down all."""
     session: Any = item.session
-    with suppress(Exception, pytest.fail.Exception, pytest.skip.Exception):  # the normal runs report them
+    # the normal run of the tests reports such errors
+    with suppress(Exception, pytest.fail.Exception, pytest.skip.Exception):
         session._setupstate.teardown_exact(following)
 
 
@@ -180,7 +183,8 @@ def _phase(item: pytest.Item, run: Rerun, when: _When, hook: Callable[..., objec
     if call.excinfo is not None and isinstance(call.excinfo.value, Stopped):
         run.stopped = True
         return False
-    # unittest's tests keep their errors until a report is made. Only pytest's own plugins make this one.
+    # A unittest test hands its errors over only when a report is made. Only plugins of pytest make this report, because
+    # other plugins must not see a rerun.
     plugins = item.config.pluginmanager
     named = [(getattr(each, "__name__", type(each).__module__), each) for each in plugins.get_plugins()]
     others = [plugin for name, plugin in named if not name.startswith("_pytest.")]
@@ -193,7 +197,7 @@ def _phase(item: pytest.Item, run: Rerun, when: _When, hook: Callable[..., objec
 
 
 def _collect_logs(lines: list[LogLine], until: ExitStack) -> None:
-    """Collect the log lines of all loggers in `lines` until the stack is closed."""
+    """Append the log lines of all loggers to `lines` until the stack `until` is closed."""
     handler = _LogLines(lines)
     for logger in (logging.getLogger(), *logging.Logger.manager.loggerDict.values()):
         if isinstance(logger, logging.Logger) and (logger.parent is None or not logger.propagate):
@@ -203,7 +207,7 @@ def _collect_logs(lines: list[LogLine], until: ExitStack) -> None:
 
 @contextmanager
 def _warnings(item: pytest.Item, lines: list[LogLine]) -> Generator[None, None, None]:
-    """Apply the warning filters of the run and of the test, as pytest does around a test; store the shown warnings."""
+    """Apply the warning filters of the run and of the test, as pytest does; append each UserWarning to `lines`."""
     config, pytest_config = item.config, cast("Any", import_module("_pytest.config"))
     with warnings.catch_warnings(record=True) as shown:
         if not sys.warnoptions:
@@ -223,14 +227,17 @@ def _warnings(item: pytest.Item, lines: list[LogLine]) -> Generator[None, None, 
 
 
 def _reports(category: type[Warning]) -> bool:
-    """Whether a warning is about the code under test. Only one of pytest's own is: the one of an error in a thread."""
+    """Whether a warning is about the code under test.
+
+    Of pytest's own warnings, only the warning about an exception in a thread is about this code.
+    """
     ours = issubclass(category, pytest.PytestWarning)
     return not ours or issubclass(category, pytest.PytestUnhandledThreadExceptionWarning)
 
 
 @contextmanager
 def _limited(seconds: float | None) -> Generator[None, None, None]:
-    """Context manager that raises Stopped in its block after this number of seconds, and again until the block ends.
+    """Context manager that raises Stopped in its block after `seconds`, and then every `_EVERY` seconds.
 
     It does nothing if `seconds` is None, on platforms without SIGALRM, and outside of the main thread.
     """

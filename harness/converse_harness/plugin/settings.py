@@ -98,7 +98,7 @@ _ONLY_OPTION: Final[Mapping[str, Mapping[str, Any]]] = {
         "help": "fail the run if --converse-chaos finds code that hangs, a fault not noticed, or a wrong answer",
     },
 }
-"""For each option that exists only on the command line: the arguments for `addoption`."""
+"""Maps each setting that exists only on the command line to the arguments for `addoption`."""
 
 NOTE: Final = "converse_note"
 """The name of a pytest user property in the teardown report of a test. The value is a note as JSON."""
@@ -110,7 +110,7 @@ VERDICT: Final = "converse_contract"
 """The name of a pytest user property in the call report of a test. The value is the verdict of a contract as JSON."""
 
 ONCE_MORE: Final = pytest.StashKey[Callable[[pytest.Item], AbstractContextManager[None]]]()
-"""The key of `Hooks.once_more`, which prepares a test to run once more, in the stash of the pytest config."""
+"""The key under which the stash of the pytest config holds `Hooks.once_more`, the context manager for a rerun."""
 
 MARKER: Final = "converse_recording"
 """The name of the marker that makes a test play or record a recording."""
@@ -140,14 +140,14 @@ MARKERS: Final = (
 """The markers with their arguments, as `pytest --markers` prints them."""
 
 _FAKES: Final = pytest.StashKey["list[Fake]"]()
-"""The key, in the stash of a test item, of the fakes of the test's own fixtures."""
+"""The key under which the stash of a test item holds the fakes of the test's own fixtures."""
 
 PARALLEL: Final = ("run-parallel", "pytest_run_parallel.plugin")
 """The plugin names of pytest-run-parallel: the first if it is installed, the second if it is loaded with `-p`."""
 
 
 def add_options(parser: pytest.Parser) -> None:
-    """Register each setting as an option of the command line and of the ini file."""
+    """Register all settings with pytest: as options of the command line, as ini settings, or as both."""
     group = parser.getgroup("converse", "fake Amazon Bedrock Converse endpoint (converse-harness)")
     for name, (default, meaning) in OF_FAKES.items():
         option = f"--converse-{name.replace('_', '-')}"
@@ -171,7 +171,8 @@ def chosen(config: pytest.Config, name: str) -> str:
 
     Raises UsageError for an invalid value.
     """
-    early = getattr(config.known_args_namespace, f"converse_{name}", None)  # not all options are parsed yet
+    # `early` is for calls before pytest has parsed all options
+    early = getattr(config.known_args_namespace, f"converse_{name}", None)
     choice = str(config.getoption(f"converse_{name}", None) or early or config.getini(f"converse_{name}"))
     _, choices = OF_RUN[name]
     if choice not in choices:
@@ -180,7 +181,10 @@ def chosen(config: pytest.Config, name: str) -> str:
 
 
 def models_of(config: pytest.Config) -> dict[str, str]:
-    """Return the ini setting `converse_models`, which maps globs of model ids to model ids. Raises UsageError."""
+    """Return the ini setting `converse_models`, which maps globs of model ids to model ids.
+
+    Raises UsageError for a line that is not `GLOB = MODEL`.
+    """
     models: dict[str, str] = {}
     for line in config.getini("converse_models"):
         glob, equals, model = (part.strip() for part in str(line).partition("="))
@@ -201,7 +205,7 @@ def own_fakes(item: pytest.Item) -> list[Fake]:
 
 
 def open_fakes() -> Mapping[Fake, int]:
-    """Return every open fake with its number of problems so far; nothing if the module of fakes was never loaded."""
+    """Return every open fake with its number of problems so far; {} if the module of fakes was never loaded."""
     module = sys.modules.get("converse_harness.intercept.fake")
     return {} if module is None else module.open_fakes()
 
@@ -213,7 +217,7 @@ def closed_fakes() -> int:
 
 
 def record_setting(config: pytest.Config) -> str:
-    """Return the record mode as the user has set it: `--converse-record=once` or `converse_record = once`."""
+    """Return the record mode as the user wrote it: `--converse-record=once` or `converse_record = once`."""
     given = config.getoption("--converse-record")
     return f"--converse-record={given}" if given else f"converse_record = {config.getini('converse_record')}"
 
@@ -258,7 +262,7 @@ without the fixture or marker."""
 
 
 def refuse_inside_given(item: pytest.Item, fixture: str) -> None:
-    """Fail a test with `@given` that uses this fixture.
+    """Fail a test with `@given` that uses the fixture or marker `fixture`.
 
     A test that suppresses HealthCheck.function_scoped_fixture is accepted.
     """

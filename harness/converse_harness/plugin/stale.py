@@ -22,20 +22,24 @@ if TYPE_CHECKING:
     from converse_harness.recordings.stale import StaleRecording
 
 _TESTS: Final = 10
-"""The maximum number of lines that are printed, unless pytest is verbose."""
+"""The maximum number of printed lines about tests; with `-v`, all lines are printed."""
 
 _FOUND: Final = pytest.StashKey["list[StaleRecording]"]()
-"""The key, in the stash of a test item, of the recordings whose requests differ from those of the test."""
+"""The key under which the stash of a test item holds the recordings that differ from the test's requests."""
 
 _MARKED: Final = "pytest --converse-record=all "
-"""The beginning of the command that records the session of a marked test again. The quoted node id follows."""
+"""The beginning of the command that records a test with the marker again. The quoted node id follows."""
 
 _NAMED: Final = 3
 """The printed command names at most this number of tests; if there are more, it names their files instead."""
 
 
 def _take(item: pytest.Item) -> list[StaleRecording]:
-    """Move the stale recordings found since the previous call to the test's list, and return the whole list."""
+    """Add the stale recordings found since the previous call to the test's list, and return the whole list.
+
+    A recording is stale if the test's requests differ from its requests. Nothing is added if the setting `stale` is
+    "off".
+    """
     found = item.stash.setdefault(_FOUND, [])
     module: Any = sys.modules.get("converse_harness.recordings.stale")
     if module is not None:
@@ -45,7 +49,10 @@ def _take(item: pytest.Item) -> list[StaleRecording]:
 
 
 def check_stale(item: pytest.Item, error: BaseException | None) -> None:
-    """Raise StaleRequests if the test has differing requests and no other failure, and `stale` is "fail"."""
+    """Raise StaleRequests if requests of the test differ from its recordings, and the setting `stale` is "fail".
+
+    If the test has another failure, `error`, nothing is raised.
+    """
     found = _take(item)
     if found and error is None and chosen(item.config, "stale") == "fail":
         problem = StaleRequests("\n\n".join(each.told for each in found))
@@ -54,7 +61,7 @@ def check_stale(item: pytest.Item, error: BaseException | None) -> None:
 
 
 def stale_properties(item: pytest.Item) -> list[tuple[str, str]]:
-    """Return a user property for each recording with differing requests, for the test's teardown report."""
+    """Return a user property for each recording that differs from the test's requests, for the teardown report."""
     found = _take(item)
     paths = [shown(item.config, Path.cwd() / each.path) for each in found]
     values = [{"line": each.line, "again": each.again, "path": path} for path, each in zip(paths, found, strict=True)]
@@ -65,7 +72,7 @@ def stale_properties(item: pytest.Item) -> list[tuple[str, str]]:
 def print_stale(terminal: pytest.TerminalReporter, found: Iterable[tuple[str, dict[str, str]]]) -> None:
     """Print a line for each test and recording with differing requests.
 
-    `found` contains a pair for each of the user properties: the node id of the test, and the value.
+    `found` contains a pair for each user property STALE: the node id of the test, and the value of the property.
     """
     rows: dict[str, None] = {}
     marked: dict[str, None] = {}

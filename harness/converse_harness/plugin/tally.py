@@ -47,27 +47,28 @@ _NARROWING: Final = (
 )
 """The attributes of pytest's options that keep some tests from running.
 
-With such an option, it is unknown which recordings are unused.
+With such an option, it is unknown which recordings no test uses.
 """
 
 
 _OPTIONS: Final = {"collectonly": "--collect-only", "keyword": "-k", "markexpr": "-m"}
-"""Maps attributes to the names of their options on the command line, if these differ from the attribute."""
+"""Maps attributes in `_NARROWING` to the names of their options on the command line, if these differ."""
 
 
 class Tally:
-    """The hooks that collect facts about recordings. An xdist worker sends its facts to the controller, which joins the
-    facts of all workers.
+    """The hooks that collect facts about recordings.
+
+    An xdist worker sends its facts to the controller, which joins the facts of all workers.
     """
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        try:  # the replacements in recordings that the ini file defines
+        try:  # `redaction` holds the replacements in recordings that the ini file defines
             self.redaction = Redaction.of_lines(config.getini("converse_redact"))
         except ReplyError as error:
             raise pytest.UsageError(f"converse_redact: {error}") from error
         self._owners: dict[str, tuple[str, bool]] = {}
-        """Maps each file to the first test that uses it, and to whether the file existed when the run began.
+        """Maps a recording's path to the first test that uses it, and to whether the file existed when the run began.
 
         The paths are casefolded, because two paths that differ only in upper and lower case may be one file.
         """
@@ -76,15 +77,17 @@ class Tally:
         self.remarks: list[str] = []
         """The summary lines after those in `written`: about unplayed exchanges, masked secrets and problems."""
         self.used: set[str] = set()
-        """The `identity` of each recording that a collected test uses."""
+        """The results of `choices.identity` for the recordings that collected tests use."""
         self.moves: dict[str, tuple[str, str]] = {}
-        """Maps an unused recording to the test without recording that it matches, and the command that renames it."""
+        """Maps an unused recording to a test that has none but makes an equal or similar request, and to the command
+        that renames the recording for this test."""
         self._spellings: defaultdict[str, set[PurePosixPath]] = defaultdict(set)
-        """Maps the lower case of a path to the paths of tests' recordings that differ only in upper and lower case."""
+        """Maps a path in lower case to its spellings: the paths of tests' recordings, in upper and lower case."""
         self.edits: list[tuple[Any, ...]] = []
         """The members of an InlineEdit for each test into which a recording is to be written at the end of the run."""
         self.left: dict[str, list[list[int]]] = {}
-        """Maps each file to a list for each test that played it and passed: the lines of the exchanges not played."""
+        """Maps each file to one list for each passed test that played it: the line numbers of the exchanges not played.
+        """
         self._opened: Counter[str] = Counter()
         """Maps each file to the number of times that the workers opened it to play it."""
         self._opened_before = choices.OPENED.copy()
@@ -97,7 +100,7 @@ class Tally:
         """The number of xdist workers that have sent no facts yet."""
 
     def owner(self, path: Path, item: pytest.Item) -> tuple[str, bool]:
-        """Return the test that records a file, and whether the file existed when the run began."""
+        """Return the first test that uses the recording `path`, and whether the file existed when the run began."""
         return self._owners.get(str(path).casefold(), (item.nodeid, path.exists()))
 
     @pytest.hookimpl(wrapper=True, trylast=True)
@@ -120,7 +123,10 @@ class Tally:
         return path
 
     def path_of(self, item: pytest.Item, name: object = None) -> Path:
-        """Return the path of a test's recording. Raises ReplyError for an invalid name."""
+        """Return the path of a test's recording. `name` is the name that its marker gives.
+
+        Raises ReplyError for an invalid name.
+        """
         root = folder(item.config)
         if name is not None:
             path, twice = root / choices.given_path(name), f"{root.name}/"
@@ -148,7 +154,7 @@ class Tally:
             try:
                 path = self.path_of(item, arguments_of(item).get("name"))
             except ReplyError:
-                continue  # the test itself raises this error
+                continue  # the setup of this test raises the error again
             self.used.add(choices.identity(path))
             self._owners.setdefault(str(path).casefold(), (item.nodeid, path.exists()))
 
@@ -157,10 +163,10 @@ class Tally:
         self._outcomes[report.nodeid].add(report.outcome)
 
     def tell(self) -> None:
-        """Send the collected facts to the controller if this process is an xdist worker; otherwise edit the tests."""
+        """In an xdist worker, send the facts to the controller. Elsewhere, write planned recordings into the tests."""
         output: dict[str, Any] | None = getattr(self._config, "workeroutput", None)
         if output is not None:
-            edits = [(*edit,) for edit in self.edits]  # xdist sends no objects of subclasses of tuple
+            edits = [(*edit,) for edit in self.edits]  # xdist cannot send objects of subclasses of tuple
             used, opened = sorted(self.used | choices.USED_FILES), dict(choices.OPENED - self._opened_before)
             facts = self.written, self.remarks, used, self.moves, edits, self.left, opened, self._collected, self._whole
             output[_OUTPUT] = facts
@@ -182,7 +188,8 @@ class Tally:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Add the facts of an xdist worker that has ended. A worker that crashed has sent no facts."""
-        facts = getattr(node, "workeroutput", {}).pop(_OUTPUT, None)  # xdist reports an interrupted worker twice
+        # The facts are removed from the node, because xdist reports an interrupted worker twice.
+        facts = getattr(node, "workeroutput", {}).pop(_OUTPUT, None)
         if facts is not None:
             written, remarks, used, moves, edits, left, opened, collected, whole = facts
             self.moves.update(moves)
@@ -199,7 +206,10 @@ class Tally:
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print three lists: written recordings, exchanges that were not played, and recordings that no test uses."""
+        """Print which recordings were written, which exchanges were not played, and which recordings no test uses.
+
+        Also write the file that `--converse-used` names.
+        """
         for line in self._lines():
             terminalreporter.write_line(line)
         path = self._config.getoption("converse_used")
@@ -209,7 +219,7 @@ class Tally:
     def _use(self) -> Use:
         """Return the content of the file that `--converse-used` names, for `converse-harness prune`."""
         opened = self._opened + (choices.OPENED - self._opened_before)
-        # If other code also played a file, the exchanges that it used are unknown.
+        # Leave out a file that other code played as well: it is unknown which exchanges that code used.
         left = {path: runs for path, runs in self.left.items() if len(runs) == opened[path]}
         failed = {test for test, outcomes in self._outcomes.items() if "failed" in outcomes}
         skipped = {test for test, outcomes in self._outcomes.items() if "skipped" in outcomes}
@@ -251,13 +261,13 @@ class Tally:
             return False
 
     def unused(self, *, failed: bool = False) -> list[Path]:
-        """Return the recordings that no collected test or open fake used; with `failed`, also those of failed tests."""
+        """Return the recordings that no collected test and no other code used. `failed` adds those of failed tests."""
         used, files = self.used | choices.USED_FILES, folder(self._config).rglob(f"*{choices.SUFFIX}")
         files = (path for path in files if failed or not path.name.endswith(choices.FAILED_SUFFIX))
         return sorted(path for path in files if choices.identity(path) not in used and _is_recording(path))
 
     def _missing(self) -> str:
-        """Return the reason why not all tests of the project were collected and ran; "" if all ran."""
+        """Return the reason why not all tests of the project were collected and ran; "" if all of them ran."""
         ran = len(self._outcomes)
         all_ran = not self._workers and ran == self._collected
         return self.not_collected() or ("" if all_ran else f"{ran} of {number(self._collected, 'test')} ran")
@@ -306,7 +316,7 @@ def _usual_path(item: pytest.Item, *, has_twin: bool = False) -> PurePosixPath:
 
 
 def _has_twin(node: object) -> bool:
-    """Whether another class beside this class has a name that differs only in upper and lower case."""
+    """Whether a class beside the class `node` has a name that differs only in upper and lower case."""
     if not isinstance(node, pytest.Class):
         return False
     around: Mapping[str, object] = getattr(getattr(node.parent, "obj", None), "__dict__", {})
@@ -336,16 +346,15 @@ def number(count: int, what: str) -> str:
 
 
 def first_few(texts: Sequence[str], most: int) -> list[str]:
-    """Return at most this number of texts; if there are more, a last text gives the number of further texts."""
+    """Return the first `most` of the texts; if there are more, add a text with the number of the others."""
     return [*texts[:most], *([f"and {len(texts) - most} more"] if len(texts) > most else [])]
 
 
 def _existing(path: Path, other: Path) -> Path:
-    """Return `path`, or `other` if only that file exists: the recording of the same test under its other name.
+    """Return `path`, or `other` if only `other` exists. Both are paths for the recording of the same test.
 
-    A test's recording gets its other name when a test is added or removed whose name differs only in upper and lower
-    case. The file `other` counts only if its name has exactly this spelling, and if no file beside it has the same name
-    with other upper and lower case.
+    The path changes when a test is added or removed whose name differs only in upper and lower case. The file `other`
+    counts only if its name has exactly this spelling, and if no name beside it differs only in upper and lower case.
     """
     if path == other or path.exists() or not other.exists():
         return path

@@ -1,4 +1,4 @@
-"""Watch every reply in one run of a test, and replace some replies."""
+"""Observe the replies in one run of a test, and replace some of them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from converse_harness.faults.model import Transport
 from converse_harness.reply.reply import Reply
 
 Asked = tuple[str, str, str]
-"""The content of a call: its operation, its model id, and a digest of the members in `_MEMBERS`."""
+"""The content by which calls are compared: the operation, the model id, and a digest of the members in `_MEMBERS`."""
 
 _MEMBERS: Final = ("messages", "system", "toolConfig", "outputConfig")
-"""Two requests count as equal if these members are equal; a client may change the other members when it asks again."""
+"""The members of a request that are compared; a client may change the other members when it sends a request again."""
 
 
 class WatchedReply(NamedTuple):
@@ -40,11 +40,11 @@ Replace = Callable[[WatchedReply], Reply]
 
 
 class Watch:
-    """Sees every reply in one run of a test; `replace` returns the reply to send. Any thread may call the methods.
+    """Sees every reply in one run of a test; the function `replace` returns the reply to send.
 
     If `mends` is true, a later call with the same content as the call whose reply was replaced gets the original reply.
     The first later call that the script does not answer also gets the original reply, because the call may repeat the
-    request in other words or to another model.
+    request in other words or to another model. Any thread may call the methods.
     """
 
     def __init__(self, replace: Replace | None = None, *, mends: bool = False) -> None:
@@ -53,7 +53,7 @@ class Watch:
         self.first: WatchedReply | None = None
         """The first reply that was replaced."""
         self.later: list[Call] = []
-        """The calls since the first replaced reply, in the order of their arrival."""
+        """The calls after the first replaced reply, in the order of their arrival."""
         self.asked_again = 0
         """The number of calls that got the original reply after a replaced reply."""
         self.unanswered = 0
@@ -66,7 +66,10 @@ class Watch:
         self._paused = 0
 
     def again(self, call: Call) -> Reply | None:
-        """Return the original reply for a call that repeats a call with a replaced reply; otherwise None."""
+        """Return the original of the first replaced reply if `call` repeats that reply's request; otherwise None.
+
+        This is only done if `mends` is true.
+        """
         with self._lock:
             first = self.first
             if first is None or self._paused:
@@ -78,7 +81,10 @@ class Watch:
             return first.reply
 
     def beyond(self, call: Call, *, refused: bool) -> Reply | None:
-        """Return the original reply, once, to a call after a replaced reply if the script does not answer this call."""
+        """Return the original of the first replaced reply to a call that the script does not answer; otherwise None.
+
+        This is done only once, only if `mends` is true, and not if Bedrock would refuse the call (`refused`).
+        """
         with self._lock:
             if self.first is not None and self._beyond and not refused:
                 self._beyond = False
@@ -88,7 +94,7 @@ class Watch:
             return None
 
     def instead(self, call: Call, reply: Reply, transport: Transport | None) -> Reply:
-        """Keep the reply in `replies`, and return the reply to send."""
+        """Store the scripted `reply` in `replies`, and return the reply to send; while paused, only return `reply`."""
         with self._lock:
             if self._paused:
                 return reply
@@ -102,12 +108,15 @@ class Watch:
             return sent
 
     def answers_as(self, call: Call) -> str:
-        """Return the id of the model whose manner an answer has: the call's own model. MannerWatch overrides this."""
+        """Return the id of the model in whose manner a call is answered: here, the model of the call itself."""
         return call.stands_for
 
     @contextmanager
     def paused(self) -> Generator[None, None, None]:
-        """Context manager: replies in its block belong to a fixture of a wider scope, so they are not changed."""
+        """Context manager: replies in its block are neither stored nor changed.
+
+        It is for the setup of fixtures whose scope is wider than one test.
+        """
         self._paused += 1
         try:
             yield
@@ -116,6 +125,6 @@ class Watch:
 
 
 def asked_of(call: Call) -> Asked:
-    """Return the content of a call, in a form that is comparable between two runs of a test."""
+    """Return the content of a call, in a form that can be compared between two runs of a test."""
     text = json.dumps([call.body.get(name) for name in _MEMBERS], sort_keys=True, default=str)
     return call.operation or "", call.model_id, hashlib.sha256(text.encode()).hexdigest()

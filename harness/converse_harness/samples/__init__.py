@@ -17,9 +17,8 @@ from converse_harness.samples.table import SAMPLES, VARIANTS
 __all__ = ["NAMES", "UnknownSample", "pii", "sample", "variants"]
 
 NAMES: Final = tuple(SAMPLES)
-"""The names of all samples, either `module.Type` for a type of `converse_harness.types`, as in `content.Message`, or
-the name of a shape of AWS's model, as in `TokenUsage`.
-"""
+"""The names of all samples. A name is either `module.Type` for a type of `converse_harness.types`, such as
+`content.Message`, or the name of a shape of AWS's model, such as `TokenUsage`."""
 
 
 class UnknownSample(ReplyError, LookupError):
@@ -56,7 +55,9 @@ def sample(name: str) -> Any:
 
 
 def pii(kind: str) -> str:
-    """Return a made-up value of a kind of personal data (AWS enum GuardrailPiiEntityType). Raises UnknownSample.
+    """Return a made-up value of a kind of personal data, a member of AWS's enum GuardrailPiiEntityType.
+
+    Raises UnknownSample for an unknown kind.
 
     >>> pii("US_SOCIAL_SECURITY_NUMBER").startswith("987-65-432")
     True
@@ -69,9 +70,10 @@ def pii(kind: str) -> str:
 
 
 def variants(name: str) -> dict[str, Any]:
-    """Return a new value for each variant of a type in the installed botocore's model, by its path in the model.
+    """Return a new value for each variant of a type. The keys are the paths of the variants in AWS's model.
 
-    `name` is the fixture's name without `converse_each_`. Raises UnknownSample for an unknown name.
+    `name` is the fixture's name without `converse_each_`. Variants that the installed botocore lacks are left out.
+    Raises UnknownSample for an unknown name.
 
     >>> variants("tool_choice")
     {'auto': {'auto': {}}, 'any': {'any': {}}, 'tool': {'tool': {'name': 'get_weather'}}}

@@ -30,7 +30,7 @@ SPEC: Final = {
 }
 TOOL_CONFIG: Final[Mapping[str, Any]] = {"tools": [{"toolSpec": SPEC}], "toolChoice": {"auto": {}}}
 REFERENCE: Final = {"tool": {"type": "tool_reference", "name": NAME}}
-"""A reference to a tool that is added or removed during the conversation."""
+"""The content of a `toolAddition` or `toolRemoval` block. It names the tool that is added or removed."""
 
 START_TOOL_USE: Final = {"toolUseId": ID, "name": NAME}
 TOOL_USE: Final = {**START_TOOL_USE, "input": {"city": "Zürich", "days": 2}}
@@ -110,7 +110,7 @@ IMAGE: Final = {
 VIDEO: Final = {"format": "mp4", "source": {"bytes": _MP4}}
 AUDIO: Final = {"format": "wav", "source": {"bytes": WAV}}
 
-# Events of a stream, metadata, and citations of passages
+# Sample events of a stream, metadata, and citations of passages.
 
 _PASSAGE: Final = "One bag of up to 8 kg may be taken into the cabin."
 _START: Final = RULES.index(_PASSAGE)
@@ -118,7 +118,7 @@ _START: Final = RULES.index(_PASSAGE)
 WEB: Final = {"url": "https://www.example.com/baggage", "domain": "www.example.com"}
 DOCUMENT_CHAR: Final = {"documentIndex": 0, "start": _START, "end": _START + len(_PASSAGE)}
 DOCUMENT_PAGE: Final = {"documentIndex": 0, "start": 1, "end": 2}
-DOCUMENT_CHUNK: Final = {"documentIndex": 0, "start": 1, "end": 2}  # the second paragraph
+DOCUMENT_CHUNK: Final = {"documentIndex": 0, "start": 1, "end": 2}  # the second paragraph of RULES
 SEARCH_RESULT_LOCATION: Final = {"searchResultIndex": 0, "start": 0, "end": 1}
 
 SOURCE: Final = {"text": _PASSAGE}

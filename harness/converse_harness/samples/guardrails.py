@@ -10,7 +10,7 @@ _ID: Final = "gr1example7x"
 PII: Final[Mapping[str, str]] = {
     "ADDRESS": "33959 Lisa Way, North Jerry, PA 93033",
     "AGE": "42 years",
-    # AWS's own documentation uses these two keys as examples.
+    # AWS's own documentation uses this key and the next one as examples.
     "AWS_ACCESS_KEY": "AKIAIOSFODNN7EXAMPLE",
     "AWS_SECRET_KEY": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
     "CA_HEALTH_NUMBER": "9628-797-293",
@@ -72,14 +72,14 @@ ASSESSMENT: Final = {
     "sensitiveInformationPolicy": {"piiEntities": [EMAIL], "regexes": [REGEX]},
     "contextualGroundingPolicy": {"filters": [GROUNDING_FILTER]},
 }
-"""An assessment with findings of every policy except automated reasoning."""
+"""A sample assessment: findings of every policy of a guardrail except automated reasoning."""
 
 TRACE: Final = {
     "modelOutput": ["Buy crypto, damn it."],
     "inputAssessment": {_ID: ASSESSMENT},
     "outputAssessments": {_ID: [ASSESSMENT]},
 }
-"""A trace with findings in the question and in the answer, and with the model's original answer."""
+"""A sample trace of a guardrail: findings in the question and in the answer, and the model's original answer."""
 
 DETECTED_TRACE: Final = {
     "inputAssessment": {
@@ -103,4 +103,4 @@ DETECTED_TRACE: Final = {
     },
     "actionReason": "No action.",
 }
-"""The trace that AWS sends for a guardrail in detect mode: every finding is `detected`, with action NONE."""
+"""The trace that AWS sends for a guardrail in detect mode: every finding has `detected` True and the action NONE."""

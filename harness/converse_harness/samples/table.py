@@ -165,9 +165,10 @@ memory.InjectionQueryCallback | converse_injection_query_callback | Makes a quer
 memory.InjectionFormatContext | converse_injection_format_context | What the injected text is made of.
 memory.InjectionFormatCallback | converse_injection_format_callback | Makes a text of memories.
 """)
-"""Maps the name of each sample to its row. `content.Message` is the type in `converse_harness.types.content`.
+"""Maps the name of each sample to its row.
 
-A name without a module is the name of a shape of AWS's model.
+For example, the name `content.Message` is that of the type Message in `converse_harness.types.content`. A name without
+a module is the name of a shape of AWS's model.
 """
 
 VARIANTS: Final = _read("""

@@ -231,12 +231,11 @@ _VARIANTS: Final[Mapping[str, Mapping[str, Any]]] = {
         "searchResultLocation": content.SEARCH_RESULT_LOCATION,
     },
 }
-"""Maps each union of AWS's model to its variants: the path of a variant's members, and the value at the path's end."""
+"""Maps each union of AWS's model to its variants: from the path of member names to the value at the path's end."""
 
 _IN_BLOCK: Final = {"contentBlockStart": "start", "contentBlockDelta": "delta"}
-"""Maps an event to the member that is omitted in the paths of its variants: `contentBlockStart.toolUse` stands for
-`contentBlockStart.start.toolUse`.
-"""
+"""Maps an event of a block to its member that is left out in the paths of variants. For example, the path
+`contentBlockStart.toolUse` stands for `contentBlockStart.start.toolUse`."""
 
 SHAPES: Final = {
     "content_block": "ContentBlock",
@@ -251,7 +250,7 @@ SHAPES: Final = {
 
 
 def variants_of(name: str) -> Iterator[tuple[str, Any]]:
-    """Yield the path and value of each variant in a set of SHAPES, without those that the installed botocore lacks."""
+    """Yield the path and value of each variant in the set `name`, except those that the installed botocore lacks."""
     if name == "stop_reason":
         yield from ((reason, reason) for reason in bedrock.enum("StopReason"))
     elif name == "pii_kind":
@@ -265,14 +264,14 @@ def variants_of(name: str) -> Iterator[tuple[str, Any]]:
 
 
 def _at(steps: list[str], value: Any) -> Any:
-    """Return the value nested under the members of a path; block events also get a contentBlockIndex."""
+    """Return `value` nested under the member names `steps`; block events also get a contentBlockIndex."""
     for step in reversed(steps):
         value = {step: {"contentBlockIndex": 0, _IN_BLOCK[step]: value} if step in _IN_BLOCK else value}
     return value
 
 
 def _has(shape: str, steps: list[str]) -> bool:
-    """Whether the installed botocore's model has this path of members."""
+    """Whether the shape `shape` of the installed botocore's model has the nested members `steps`."""
     for step in steps:
         if not bedrock.has_member(shape, step):
             return False

@@ -15,7 +15,7 @@ class CitationsConfig(TypedDict):
 
 
 class DocumentCharLocation(TypedDict, total=False):
-    """A range of characters of a document; `documentIndex` is its index in the request. All numbers count from 0."""
+    """A range of characters of the document with the index `documentIndex` in the request. All numbers count from 0."""
 
     documentIndex: int
     start: int

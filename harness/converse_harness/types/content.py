@@ -20,7 +20,7 @@ GuardContentQualifier: TypeAlias = Literal["grounding_source", "query", "guard_c
 
 
 class GuardContentText(TypedDict):
-    """A text for a guardrail to check; `qualifiers` is optional from strands-agents 1.62 on."""
+    """A text for a guardrail to check. `qualifiers` is required before strands-agents 1.62."""
 
     qualifiers: NotRequired[list[GuardContentQualifier]]
     text: str
@@ -33,7 +33,7 @@ class GuardContent(TypedDict):
 
 
 class ReasoningTextBlock(TypedDict, total=False):
-    """A model's reasoning before its answer; `signature` proves that the service's model wrote this `text`."""
+    """A model's reasoning before its answer. `signature` proves that the model behind the service wrote this `text`."""
 
     signature: str | None
     text: str
@@ -106,7 +106,7 @@ class ContentBlockStartToolUse(TypedDict):
 
 
 class ContentBlockStart(TypedDict, total=False):
-    """The start of a block. Only the start of a tool use has content; in others, `toolUse` is missing or None."""
+    """The start of a block. It has content only for a tool use; for other blocks, `toolUse` is missing or None."""
 
     toolUse: ContentBlockStartToolUse | None
 

@@ -9,7 +9,7 @@ from typing import Literal, Required, TypeAlias, TypedDict
 
 
 class Usage(TypedDict, total=False):
-    """Token counts of one answer. If a cache was used, this includes the tokens read from and written to the cache."""
+    """Token counts of one answer. The `cache...` members count tokens read from and written to the prompt cache."""
 
     inputTokens: Required[int]
     outputTokens: Required[int]
@@ -21,7 +21,7 @@ class Usage(TypedDict, total=False):
 class Metrics(TypedDict, total=False):
     """Times of one answer in milliseconds: `latencyMs` until its end, and `timeToFirstByteMs` until its first content.
 
-    Strands measures `timeToFirstByteMs`.
+    Bedrock sends `latencyMs`; Strands measures `timeToFirstByteMs`.
     """
 
     latencyMs: Required[int]

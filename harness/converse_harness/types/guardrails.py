@@ -49,7 +49,7 @@ PIIType: TypeAlias = Literal[
 class GuardrailConfig(TypedDict, total=False):
     """The guardrail for a request.
 
-    The guardrail checks the answer while the answer is streamed (`async`) or before it is streamed (`sync`).
+    `streamProcessingMode` says when the guardrail checks an answer: while it is streamed ("async") or before ("sync").
     """
 
     guardrailIdentifier: str
@@ -87,14 +87,14 @@ class ContentPolicy(TypedDict):
 
 
 class CustomWord(TypedDict):
-    """A word of the guardrail's own list that was found; `match` is the word as it is in the text."""
+    """A word from the guardrail's own list that was found in a text; `match` is the word as the text spells it."""
 
     action: Literal["BLOCKED"]
     match: str
 
 
 class ManagedWord(TypedDict):
-    """A word of AWS's list that was found; `match` is the word as it is in the text."""
+    """A word from AWS's list that was found in a text; `match` is the word as the text spells it."""
 
     action: Literal["BLOCKED"]
     match: str
@@ -109,7 +109,7 @@ class WordPolicy(TypedDict):
 
 
 class PIIEntity(TypedDict):
-    """A piece of personal data that was found; `match` is the piece as it is in the text."""
+    """A piece of personal data that was found in a text; `match` is the piece as the text spells it."""
 
     action: GuardrailAction
     match: str

@@ -39,7 +39,7 @@ AudioFormat: TypeAlias = Literal[
 
 
 class Location(TypedDict):
-    """A storage location outside the request. `type` is the kind; a provider may not read all kinds."""
+    """A storage location outside the request. `type` is the kind of storage; a provider may not support all kinds."""
 
     type: str
 

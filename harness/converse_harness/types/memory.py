@@ -46,7 +46,7 @@ class SearchOptions(TypedDict, total=False):
 
 @dataclass
 class AddMessagesContext:
-    """Further information for a store about the messages to keep.
+    """Further information for a store that receives messages to keep.
 
     `sequence_numbers` is None or has one number for each message. The numbers stay the same when a batch is retried.
     This type is in strands-agents 1.62, but not in the documentation that the other types follow.
@@ -103,21 +103,21 @@ class Extractor(Protocol):
 
 @dataclass
 class MemoryMessageFilter:
-    """The kinds of blocks that Strands removes before an extraction, with messages that then have no blocks left."""
+    """The kinds of content blocks that an extraction ignores. Messages with only such blocks are ignored too."""
 
     exclude: list[MemoryContentBlockType]
 
 
 @dataclass
 class ExtractionTriggerContext:
-    """The argument of `ExtractionTrigger.attach`: the agent to watch, and `fire`, which starts the extraction."""
+    """The argument of `ExtractionTrigger.attach`: the agent to watch, and `fire`, which starts an extraction."""
 
     agent: Any
     fire: Callable[[], None]
 
 
 class ExtractionTrigger(ABC):
-    """Decides when to start an extraction; `name` appears in logs."""
+    """Decides when to extract texts worth remembering from messages; `name` appears in logs."""
 
     name: str
 
@@ -127,7 +127,7 @@ class ExtractionTrigger(ABC):
 
 
 class ExtractionConfig(TypedDict, total=False):
-    """A store's automatic extraction: the triggers that start it, the extractor, and the filter for messages."""
+    """The automatic extraction of memories from messages: the triggers that start it, the extractor and the filter."""
 
     trigger: ExtractionTrigger | list[ExtractionTrigger]
     extractor: Extractor
@@ -193,7 +193,7 @@ class MemoryStoreConfig(TypedDict, total=False):
 
 
 InjectionTrigger: TypeAlias = Literal["userTurn", "everyTurn"]
-"""The requests into which memories are injected: only requests after a message of the user, or all requests."""
+"""The requests into which memories are injected: only those that follow a message of the user, or all requests."""
 
 
 @dataclass
@@ -342,7 +342,7 @@ class InMemoryStore:
 
 
 def last_user_text(context: InjectionQueryContext, **kwargs: Any) -> str | None:
-    """An InjectionQueryCallback: returns the text of the latest user message with text, None if there is none.
+    """An InjectionQueryCallback that returns the text of the latest user message with text; None if there is none.
 
     >>> last_user_text(InjectionQueryContext([{"role": "user", "content": [{"text": "Tea?"}]}]))
     'Tea?'
@@ -355,7 +355,7 @@ def last_user_text(context: InjectionQueryContext, **kwargs: Any) -> str | None:
 
 
 def as_list(context: InjectionFormatContext, **kwargs: Any) -> str:
-    r"""An InjectionFormatCallback: returns one line per entry.
+    r"""An InjectionFormatCallback that returns one line per entry.
 
     >>> as_list(InjectionFormatContext([MemoryEntry("likes tea"), MemoryEntry("lives in Zürich")]))
     '- likes tea\n- lives in Zürich'

@@ -31,7 +31,7 @@ class SessionType(str, Enum):  # noqa: UP042  (as in Strands: str() of it is 'Se
 
 
 def encode_bytes_values(obj: Any) -> Any:
-    """Return a copy of nested dicts and lists in which marked base64 dicts replace all bytes, for storage as JSON.
+    """Return a copy of nested dicts and lists for JSON: each bytes value becomes a dict with its base64 text.
 
     >>> encode_bytes_values({"source": {"bytes": b"GIF89a"}})
     {'source': {'bytes': {'__bytes_encoded__': True, 'data': 'R0lGODlh'}}}
@@ -49,7 +49,7 @@ def encode_bytes_values(obj: Any) -> Any:
 
 
 def decode_bytes_values(obj: Any) -> Any:
-    """Return a copy of nested dicts and lists in which bytes replace marked dicts; inverse of `encode_bytes_values`.
+    """Undo `encode_bytes_values`: return a copy in which each dict with `__bytes_encoded__` becomes the bytes again.
 
     >>> decode_bytes_values([{"__bytes_encoded__": True, "data": "R0lGODlh"}])
     [b'GIF89a']
@@ -81,7 +81,7 @@ class SessionMessage:
 
     @classmethod
     def from_message(cls, message: Message, index: int) -> "SessionMessage":
-        """Make a SessionMessage for the message at this position, with the current time."""
+        """Make a SessionMessage from a message and its index in the conversation, with the current time."""
         return cls(message=message, message_id=index)
 
     def to_message(self) -> Message:
@@ -100,7 +100,7 @@ class SessionMessage:
         return cls(**decode_bytes_values(_known(cls, env)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields as a dict; `encode_bytes_values` replaces bytes by dicts with base64 text."""
+        """Return all fields as a dict, in which each bytes value is encoded by `encode_bytes_values`."""
         return cast("dict[str, Any]", encode_bytes_values(asdict(self)))
 
 
@@ -160,7 +160,7 @@ class SessionAgent:
         return cls(**decode_bytes_values(_known(cls, env)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields as a dict; `encode_bytes_values` replaces bytes by dicts with base64 text."""
+        """Return all fields as a dict, in which each bytes value is encoded by `encode_bytes_values`."""
         return cast("dict[str, Any]", encode_bytes_values(asdict(self)))
 
 

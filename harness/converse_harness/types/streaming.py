@@ -121,7 +121,7 @@ class ModelStreamErrorEvent(ExceptionEvent):
 
 
 class RedactContentEvent(TypedDict, total=False):
-    """An event that only Strands sends: a guardrail replaced the user's or the model's text with this text."""
+    """An event that only Strands sends: a guardrail replaced the user's or the model's text by the text in a member."""
 
     redactUserContentMessage: str | None
     redactAssistantContentMessage: str | None

@@ -154,8 +154,9 @@ class ToolContext(_Interruptible, Generic[AgentT]):
     """The context of a tool's run: the tool use, the agent, and the keyword arguments of the agent's call.
 
     `cancel_signal` is set when the tool should stop; it is in strands-agents 1.62, but not in the documentation that
-    these types follow. `interrupts` maps the ids of the questions so far to the questions. Pass it to the context of
-    the next run, so that the tool gets the answers. Strands has no such field; there, the agent stores the questions.
+    these types follow. `interrupts` maps the ids of the questions so far to the questions. Pass `interrupts` to the
+    context of the next run, so that the tool gets the answers. Strands has no such field; there, the agent stores the
+    questions.
 
     >>> delete = {"toolUseId": "tooluse_1", "name": "delete", "input": {"key": "k"}}
     >>> context = ToolContext(tool_use=delete, agent=None, invocation_state={})

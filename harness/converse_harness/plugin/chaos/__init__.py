@@ -66,7 +66,10 @@ class Chaos:
         return plan(tests, self._options.faults, seed)
 
     def _run_all(self, items: list[pytest.Item], pairs: list[DamagePair], deadline: float) -> None:
-        """Run each test once without a fault, and then with the fault of each of its pairs, until the deadline."""
+        """Run each test once without a fault, and then once for each of its pairs of a reply and a fault.
+
+        No rerun begins after `deadline`, which is a time of `time.monotonic()`.
+        """
         plain: dict[int, Rerun | str] = {}
         for number, pair in enumerate(pairs):
             if time.monotonic() >= deadline:
@@ -93,7 +96,7 @@ class Chaos:
 
         run = self._passed.run_changed(item, Watch(replace, mends=True), plain)
         if run.watch.first is None:
-            return  # the rerun did not make this call
+            return  # the rerun did not make the call whose reply gets the fault
         verdict, why = judge(plain, run, pair.fault, item)
         before = [each.reply for each in self._passed.replies[item.nodeid][: target.number - 1]]
         script, asleep = masked(script_of(before, sent[0]), set()), max(0.0, run.asleep - plain.asleep)
@@ -101,7 +104,10 @@ class Chaos:
         self._results.tried.append(judged)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Send the results to the controller, or fail a strict run."""
+        """In an xdist worker, send the results to the controller. Elsewhere, apply `--converse-chaos-strict`.
+
+        With this option, the run fails if a rerun hung, did not notice the fault, or got a wrong answer.
+        """
         output: dict[str, Any] | None = getattr(self._config, "workeroutput", None)
         if output is not None:
             output[_OUTPUT] = self._results.as_json()

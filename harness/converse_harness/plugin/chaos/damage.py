@@ -15,7 +15,7 @@ from converse_harness.reply.body import EventsBody, MessageBody
 from converse_harness.reply.reply import Reply
 
 PATIENCE: Final = 5.0
-"""The number of seconds for which an answer over a socket stalls. A client that waits for its end counts as hung."""
+"""A stalled answer over a socket ends after this number of seconds. A client that waits until then counts as hung."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ MAY_BE_IGNORED: Final = frozenset(
         *("delta_without_member", "delta_of_two_members", "reasoning_without_member"),
     )
 )
-"""Faults after which a client may continue with the part that it read, according to the catalogue of cases."""
+"""The names of faults after which a client may use what it has read, according to the catalogue of cases."""
 
 _USUAL: Final = (
     _breach("no_message_stop", "the answer broke off before its end"),
@@ -97,13 +97,13 @@ DAMAGES: Final[Mapping[str, Damage]] = {
 
 
 def is_sound(answer: Reply) -> bool:
-    """Whether a reply is a whole answer, without a fault, an error, or a break that was recorded with it."""
+    """Whether a reply is a complete answer without a fault or an error, and was not recorded from a broken answer."""
     whole = isinstance(answer.body, MessageBody | EventsBody) and answer.failure is None and not answer.placements
     return whole and (answer.recorded is None or not answer.recorded.partial)
 
 
 def damaged(answer: Reply, name: str, operation: str, transport: Transport | None) -> Reply | None:
-    """Return the reply with the named fault; None if this reply, operation or transport cannot have it."""
+    """Return the reply with the fault `name`; None if this reply, operation or transport cannot have this fault."""
     damage = DAMAGES[name]
     if operation not in damage.operations or not is_sound(answer):
         return None
@@ -117,7 +117,7 @@ def damaged(answer: Reply, name: str, operation: str, transport: Transport | Non
 
 
 def kind_of(answer: Reply) -> str:
-    """Return the kind of the first block of a reply that is not text, for example "toolUse".
+    """Return the kind of a reply's first block that is not text, for example "toolUse".
 
     Return "text" if there is no such block, and "error" if the reply has no blocks.
     """

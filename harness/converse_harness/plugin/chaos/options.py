@@ -15,24 +15,26 @@ from converse_harness.plugin.chaos.damage import DAMAGES, USUAL
 _SECONDS: Final = re.compile(r"(\d+(?:\.\d+)?)s")
 
 _BUDGET: Final = 60.0
-"""Seconds of reruns if the option has no number; each worker of xdist may use this number of seconds."""
+"""The default time for all reruns, in seconds. With xdist, each worker has this time."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChaosOptions:
-    """The options of a chaos run: seconds, folders or files of tests (none: all tests), and names of faults."""
+    """The options of a chaos run. `paths` are files and folders of tests; without `paths`, all tests are rerun."""
 
     seconds: float = _BUDGET
     paths: tuple[Path, ...] = ()
     faults: tuple[str, ...] = tuple(USUAL)
 
     def covers(self, path: Path) -> bool:
-        """Whether tests in this file are rerun."""
+        """Whether the tests in the file `path` are rerun."""
         return not self.paths or any(path == each or each in path.parents for each in self.paths)
 
 
 def read_options(value: str, start: Path) -> ChaosOptions:
-    """Read the option's value; paths are relative to `start`. Raises UsageError for any other part.
+    """Parse the value of `--converse-chaos`; paths in it are relative to `start`.
+
+    Raises UsageError for a part that is neither a number of seconds, nor an existing path, nor the name of a fault.
 
     >>> read_options("5s,reset", Path()).seconds
     5.0

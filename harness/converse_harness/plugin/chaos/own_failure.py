@@ -1,4 +1,4 @@
-"""Decide whether an exception is a failed assertion of the test itself, and whether this assertion reads calls."""
+"""Decide whether an exception is a failed assertion of the test itself, and whether it checks a fake's calls."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CALLS: Final = frozenset(
 """The attributes that read or count the calls of a fake or of a mock."""
 
 _ACCIDENTS: Final = (LookupError, AttributeError, TypeError, ValueError)
-"""Exceptions of a test that unpacks a result of an unexpected form; ValueError comes from unpacking too many values."""
+"""Exceptions that a test may raise when it unpacks a result of an unexpected form, such as one with too many values."""
 
 _ERROR_WORDS: Final = re.compile(
     r"\w*(?:error|exception)\w*|fail\w*|time[ds]?[ -]?out|throttl\w*|unavailable|incomplete|interrupted|truncated",
@@ -31,7 +31,10 @@ _ERROR_WORDS: Final = re.compile(
 
 
 def whole(error: BaseException) -> BaseException:
-    """Return the only exception in a group of exceptions; return a group with several exceptions unchanged."""
+    """Return the single exception in a group, also if the group has several levels.
+
+    Return a group of several exceptions, or any other exception, unchanged.
+    """
     inner: tuple[BaseException, ...]
     while len(inner := getattr(error, "exceptions", ())) == 1:
         error = inner[0]
@@ -42,8 +45,8 @@ def own_line(error: BaseException, test_file: Path, function: str) -> tuple[str,
     """Return the file and line of the failed code if it is the test's own; None if the error comes from other code.
 
     An assertion or `pytest.fail` is the test's own if it is in the test's file, or in a module whose assertions pytest
-    rewrites: conftest.py and test helpers. An accident such as IndexError is the test's own if the test function itself
-    raised it while it unpacked the result. Frames of pytest and unittest that raise for the test are ignored.
+    rewrites: conftest.py and test helpers. An exception in `_ACCIDENTS`, such as IndexError, is the test's own only if
+    a function named `function` raised it there. Frames of pytest and unittest that raise for the test are ignored.
     """
     frames = [(frame, line) for frame, line in walk_tb(error.__traceback__) if not _of_framework(frame)]
     if not frames:
@@ -63,10 +66,10 @@ def _of_framework(frame: FrameType) -> bool:
 
 
 def reads_calls(line: tuple[str, int]) -> bool:
-    """Whether the statement in this line reads calls, as `assert len(converse.calls) == 2` does.
+    """Whether the statement at `line` (a file and a line number) reads or counts the calls of a fake or a mock.
 
-    A fake or mock counts more calls if the code under test repeats a request. Names to which calls were assigned count
-    as calls too.
+    An example is `assert len(converse.calls) == 2`. Such a statement may fail only because the code under test repeated
+    a request. A statement also reads calls if it uses a name to which calls were assigned.
     """
     statement = _statement(*line)
     if statement is None:
@@ -88,9 +91,10 @@ def _mentions_calls(tree: ast.AST) -> bool:
 
 
 def names_an_error(error: BaseException, line: tuple[str, int]) -> bool:
-    """Whether a failed assertion shows the text of an error that the assertion's own source does not contain.
+    """Whether the message of a failed assertion has a word for an error, such as "exception", that its source lacks.
 
     An example is `assert 'failed: ThrottlingException' == 'Hi'`: the code under test returned an error as its result.
+    `line` is the file and the line number of the assertion.
     """
     if not isinstance(error, AssertionError):
         return False

@@ -1,4 +1,4 @@
-"""Make the line of code that scripts a damaged reply, for users to paste into a test."""
+"""Write the line of code that scripts a damaged reply. Users can paste this line into a test."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from converse_harness.reply.body import BareBody, written
 from converse_harness.reply.reply import Reply
 
 _LONGEST: Final = 200
-"""Maximum length of a value in the line. A longer value is shown as `...`, and the user must fill it in."""
+"""The maximum length, in characters, of a value in the line of code. The user must replace `...`, which stands for a
+longer value."""
 
 
 _MESSAGE_LAST: Final = ("error", "fails_after")
-"""The functions whose last argument is a message. Chaos always uses the default message, so the argument is left out.
-"""
+"""The functions of `reply` and methods of Reply whose last argument is a message. The code leaves this argument out,
+because chaos always uses the default message."""
 
 
 def code_of(answer: Reply) -> str:
-    """Return the code that makes a reply, in one line."""
+    """Return one line of code that makes a reply; "..." for a reply that is known only as bytes."""
     if isinstance(answer.body, BareBody):
         return "..."
     calls = written(answer.body, answer.failure, answer.placements, answer.pace, 1)
@@ -27,7 +28,7 @@ def code_of(answer: Reply) -> str:
 
 
 def script_of(before: Sequence[Reply], damaged: Reply) -> str:
-    """Return the line that scripts the damaged reply after the replies `before`."""
+    """Return the line of code that scripts the replies `before` and then the reply `damaged`."""
     return f"converse.script({', '.join(map(code_of, (*before, damaged)))})"
 
 

@@ -15,7 +15,7 @@ _BEFORE_ANY_BYTE = ("throttled", "internal_server_error", "throttle_first_frame"
 
 
 class DamagePair(NamedTuple):
-    """A reply of a test, and the fault for this reply in a rerun. `test` is the position of the test in the session."""
+    """One planned rerun, in which the reply `planned` gets the fault. `test` is the test's position in the session."""
 
     test: int
     planned: OwnReply
@@ -23,11 +23,12 @@ class DamagePair(NamedTuple):
 
 
 def plan(tests: Iterable[PassedTest], names: Sequence[str], seed: str) -> list[DamagePair]:
-    """Return all pairs of the tests' replies and the faults `names`. Pairs that resemble earlier pairs come late.
+    """Return all pairs of a reply of `tests` and a fault in `names`, in waves, so that similar pairs are far apart.
 
-    The first wave has one pair for each combination of fault, kind of reply and operation; each later wave has one
-    more. Only the seed decides which test represents a combination. Within a wave, tests keep their order, so that
-    fixtures of wider scopes are seldom set up again. Pairs are left out if the reply cannot have the fault.
+    A wave has at most one pair for each combination of fault, kind of reply and operation. `seed` decides which pair of
+    a combination comes in which wave. Within a wave, tests keep their order, so that fixtures of wider scopes are
+    seldom set up again. A pair is left out if the reply cannot have the fault, or if the client did not read far enough
+    to meet it.
     """
     drawn: list[tuple[int, int, DamagePair, tuple[str, str, str]]] = []
     for test in tests:

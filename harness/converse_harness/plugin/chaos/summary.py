@@ -20,15 +20,15 @@ _ALIKE: Final = 3
 _WIDEST: Final = max(len(each.word) for each in Survival)
 
 _TESTS: Final = 5
-"""The maximum number of unrepeatable tests whose names are printed."""
+"""The summary names at most this number of tests whose rerun without changes failed or made other calls."""
 
 
 @dataclass(slots=True)
 class JudgedRerun:
     """One rerun with a damaged reply: the test, the number of the reply, the fault, the verdict and its reason.
 
-    `script` is the line of code to paste into a test. `asleep` is the number of seconds that the rerun slept longer
-    than the run without damage.
+    `script` is the line of code to paste into a test. `asleep` is the number of seconds that this rerun slept longer
+    than the rerun without a fault.
     """
 
     test: str
@@ -42,7 +42,11 @@ class JudgedRerun:
 
 @dataclass(slots=True)
 class ChaosResults:
-    """The results of one process: reruns, left-out tests by reason, and pairs that the budget did not reach."""
+    """The results of a chaos run.
+
+    `left_out` counts the tests that were not rerun, by reason. `unrepeatable` maps the node ids of other tests to the
+    reason why they cannot be repeated. `not_reached` is the number of reruns for which no time was left.
+    """
 
     tried: list[JudgedRerun] = field(default_factory=list[JudgedRerun])
     left_out: Counter[str] = field(default_factory=Counter[str])
@@ -55,7 +59,7 @@ class ChaosResults:
         return {**asdict(self), "left_out": dict(self.left_out)}
 
     def add(self, other: Mapping[str, Any]) -> None:
-        """Add the results of another process; `other` is the value that `as_json` returned there."""
+        """Add the results of another process; `other` is the value that `as_json` returned in that process."""
         self.tried += [JudgedRerun(**each) for each in other["tried"]]
         self.left_out.update(other["left_out"])
         self.unrepeatable |= other["unrepeatable"]
@@ -64,7 +68,10 @@ class ChaosResults:
 
     @property
     def bad(self) -> list[JudgedRerun]:
-        """The reruns with a listed verdict, worst first; for each verdict, one per fault and test file comes first."""
+        """The reruns with a verdict in `LISTED`, those with the worst verdict first.
+
+        Among the reruns with the same verdict, one rerun for each fault and test file comes before similar reruns.
+        """
         order = [each.word for each in LISTED]
         before: Counter[tuple[str, str, str]] = Counter()
         ranked: list[tuple[int, int, JudgedRerun]] = []

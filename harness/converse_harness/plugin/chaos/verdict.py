@@ -17,7 +17,7 @@ from converse_harness.plugin.rerun import Rerun
 
 
 class Survival(Enum):
-    """The results of a test with a damaged reply, worst first: the words of the summary, with their meanings."""
+    """The verdicts on a test with a damaged reply: `word` is printed in the summary, and `meaning` explains it."""
 
     HUNG = "hung", "the code waits for ever"
     NOT_NOTICED = "not noticed", "the test passed, no request was sent again, and no error or log line shows the fault"
@@ -34,13 +34,13 @@ class Survival(Enum):
 
 
 LISTED = (Survival.HUNG, Survival.NOT_NOTICED, Survival.WRONG_ANSWER)
-"""The verdicts that are listed one by one and that make a strict run fail."""
+"""The verdicts whose reruns the summary lists one by one, the worst verdict first. They make a strict run fail."""
 
 
 def judge(plain: Rerun, run: Rerun, fault: str, item: pytest.Item) -> tuple[Survival, str]:
-    """Return the verdict on a rerun of a test with one damaged reply, and a clause that describes the events.
+    """Return the verdict on `run`, a rerun with one damaged reply, and a short text that says what happened.
 
-    `plain` is the rerun of the same test without damage.
+    `plain` is the rerun of the same test without damage, and `fault` is the name of the fault.
     """
     if hung := _hung(run):
         return Survival.HUNG, hung
@@ -69,9 +69,10 @@ def judge(plain: Rerun, run: Rerun, fault: str, item: pytest.Item) -> tuple[Surv
 
 
 def _hung(run: Rerun) -> str:
-    """Return the reason why the tested code would wait for ever; "" if it would end.
+    """Return the reason why the code under test counts as hung in this rerun; "" if it did not hang.
 
-    Code that waited for a stalled answer until PATIENCE was over, or without a read timeout, would wait for ever.
+    Code counts as hung if the rerun reached its time limit, if the client waited PATIENCE seconds for a stalled answer,
+    or if a client without a read timeout waited for one.
     """
     if run.stopped:
         return f"it was ended after {run.seconds:.0f} s"
@@ -82,7 +83,8 @@ def _hung(run: Rerun) -> str:
     sent_slowly = first.transport in SOCKETS and first.call.outcome == "complete"
     stalls = any(each.fault.name == "stall" for each in (first.call.reply.placements if first.call.reply else ()))
     pauses = (later - earlier for earlier, later in pairwise(taken.times))
-    waited = max(pauses, default=0.0) >= PATIENCE * 0.9  # two clocks may differ slightly
+    # 10% less than PATIENCE, because two clocks may differ slightly
+    waited = max(pauses, default=0.0) >= PATIENCE * 0.9
     if not (taken.endless or (stalls and sent_slowly and waited)):
         return ""
     on_socket = f"the client still waited after {PATIENCE:.0f} s"
@@ -90,7 +92,7 @@ def _hung(run: Rerun) -> str:
 
 
 def _told_the_model(plain: Rerun, run: Rerun) -> bool:
-    """Whether a later request has a tool result of status "error", but no request of the run without damage has one."""
+    """Whether `run` sends a tool result of status "error" after the damaged reply, but `plain` never sends one."""
     before = [seen.call for seen in plain.watch.replies]
     return _has_tool_error(run.watch.later) and not _has_tool_error(before)
 
