@@ -18,8 +18,7 @@ _DEPTH: Final = 6
 
 
 class View(NamedTuple):
-    """A text in a recording: its line number, its path in the line's JSON, and the encodings (`form`) that were
-    decoded.
+    """A text in a recording: its line number, its path in the line's JSON, and `form`, the encodings that were decoded.
 
     If `binary` is true, the text is binary data such as an image. Such data may look like escapes or JSON by chance, so
     these are not decoded in it.
@@ -112,9 +111,9 @@ def views_of(line: Any, number: int) -> Iterator[View]:
 
 
 def value_names(value: Mapping[str, Any]) -> dict[str, str]:
-    """Map each key of an object to the name of the key's value: the key itself.
+    """Map each key of an object to the name of the key's value, which is usually the key itself.
 
-    The name of a `value` is the text at the key `name` instead, if there is one.
+    If the object has a text at a key such as `name`, this text is the name of the value at a key such as `value`.
     """
     named = next((value[key] for key in _NAMES if type(value.get(key)) is str), "")
     return {key: named if named and key in _VALUES else str(key) for key in value}
@@ -170,9 +169,9 @@ def _json_in_base64(text: str) -> Any:
 
 
 def _in_json(text: str) -> tuple[list[Any], bool]:
-    """Return the JSON values in a text or on its lines.
+    """Return the JSON in a text: a single value, or the values on its lines. A name may stand before the first value.
 
-    The flag is true if these values may contain the pieces of one text. The text before the JSON may be its name.
+    The second result is true if the values, or the items of a single list, may contain the pieces of one text.
     """
     start = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
     if start < 0:
