@@ -25,7 +25,7 @@ number must be a mistake.
 """
 
 _SAID: Final = 60
-"""The maximum number of characters of a value that `said` returns."""
+"""`said` cuts the text of a value to this number of characters."""
 
 _FAILURES: Final = get_args(ConnectionFailure)
 
@@ -259,7 +259,7 @@ ONE_OF: Final[Mapping[str, tuple[str, ...]]] = {
 """Maps some kinds of lines to a group of keys each. A line of the kind has at most one key of the group."""
 
 WHOLE: Final = "whole"
-"""In FOLLOWS, the kind of the line before if that is an answer's head with a body, after which no stream follows."""
+"""In FOLLOWS, this name stands for the head of an answer with a body, after which no stream follows."""
 
 FOLLOWS: Final[Mapping[str, tuple[str, ...]]] = {
     "header": ("call", "part"),
@@ -283,8 +283,9 @@ def said(value: object) -> str:
 
 
 def hint(name: object, known: Collection[str], more: str = "") -> str:
-    """Return a hint for an unknown name: the most similar known name or, if none is similar, all known names and then
-    `more`.
+    """Return a hint for an unknown name: the most similar known name.
+
+    If none is similar, list all known names, then `more`.
     """
     close = nearest(name, known)
     return f"did you mean {said(close)}?" if close else f"it has {', '.join(known)}{more}."

@@ -29,9 +29,7 @@ _AND_AFTER: Final = " (with the lines after it)"
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """The place of a secret (line number from 1, path in the line's JSON), its kind, and the encodings in which it
-    stands.
-    """
+    """The place of a secret (line number from 1, path in the line's JSON), its kind, and the encodings that hide it."""
 
     line: int
     path: str
@@ -93,9 +91,7 @@ def all_views(lines: Sequence[Line]) -> Iterator[View]:
 
 
 def _other_events(lines: Sequence[Line]) -> Iterator[tuple[int, list[Any]]]:
-    """For each stream, yield the line number of its first event that is not a contentBlockDelta, and a list of all such
-    events.
-    """
+    """For each stream, yield a list of its events except contentBlockDeltas, after the line number of the first."""
     for group in _by_call(lines):
         pairs = [(number, event_of(line)) for number, line in group if not line.keys() & _NO_EVENT]
         events = [(number, dict([event])) for number, event in pairs if event and event[0] != "contentBlockDelta"]
@@ -174,7 +170,7 @@ def stand_in(number: int) -> str:
 
 
 class Accounts:
-    """The account ids of a recording, each with a stand-in: the invented account id that replaces it in the recording."""
+    """The account ids of a recording, each with a stand-in: the invented account id that is recorded in its place."""
 
     def __init__(self, stand_ins: Mapping[str, str]) -> None:
         self.stand_ins = stand_ins
@@ -184,8 +180,7 @@ class Accounts:
 
     @classmethod
     def of_recording(cls, texts: Sequence[Joined], kept: int = 0) -> Accounts:
-        """Return the account ids in the texts of a recording, each with its stand-in (the invented id that replaces
-        it).
+        """Return the account ids in the texts of a recording, each with its stand-in, an invented id.
 
         The first `kept` lines may already contain stand-ins, which stay unchanged. If an ARN below these lines differs
         from one of their ARNs only in its account id, the account id gets the stand-in of that ARN. A stand-in is given

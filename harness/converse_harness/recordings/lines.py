@@ -75,9 +75,7 @@ def body_bytes(name: str, line: Mapping[str, Any]) -> bytes | None:
 
 
 def compact(value: object) -> bytes:
-    """Return a JSON value as bytes, in the form in which Bedrock sends it: without spaces, and with the keys in their
-    given order.
-    """
+    """Return the bytes of a JSON value as Bedrock sends it: without spaces, and with the keys in their given order."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
@@ -189,9 +187,7 @@ def frame_bytes_of(line: Mapping[str, Any], event: Mapping[str, Any] | None) -> 
 
 
 def without_contradiction(line: Line) -> Line:
-    """Return `line` without its exact bytes (`payload`, `frame`) if these decode to another event than the one on the
-    line.
-    """
+    """Return `line`, but without its exact bytes (`payload`, `frame`) if these contradict the event on the line."""
     if event_of(line) is None or _exact_bytes(line) is not None:
         return line
     return {key: value for key, value in line.items() if key not in ("payload", "frame")}

@@ -128,7 +128,7 @@ def context_overflow(wording: OverflowWording = "input_too_long") -> Reply:
 def access_denied(message: str | None = None) -> Reply:
     """Fail with 403 AccessDeniedException: the account has no access to the model. botocore does not retry.
 
-    The default text was recorded.
+    The default `message` was recorded from AWS.
 
     >>> access_denied()
     <Reply AccessDeniedException (403) "You don't have access to the model with the specified m...">
@@ -163,7 +163,7 @@ def invalid_model_id() -> Reply:
 def resource_not_found(message: str | None = None) -> Reply:
     """Fail with 404 ResourceNotFoundException: the model was retired. botocore does not retry.
 
-    The default text was recorded.
+    The default `message` was recorded from AWS.
 
     >>> resource_not_found()
     <Reply ResourceNotFoundException (404) "This model version has reached the end of its life. Ple...">
@@ -172,7 +172,7 @@ def resource_not_found(message: str | None = None) -> Reply:
 
 
 def model_timeout(message: str | None = None) -> Reply:
-    """Fail with 408 ModelTimeoutException. botocore does not retry. Users reported the default text.
+    """Fail with 408 ModelTimeoutException. botocore does not retry. Users reported the default `message`.
 
     >>> model_timeout()
     <Reply ModelTimeoutException (408) "Model has timed out in processing the request. Try your...">
@@ -183,7 +183,7 @@ def model_timeout(message: str | None = None) -> Reply:
 def model_error(
     message: str | None = None, *, original_status_code: int | None = None, resource_name: str | None = None
 ) -> Reply:
-    """Fail with 424 ModelErrorException: the model failed. botocore does not retry. Users reported the default text.
+    """Fail with 424 ModelErrorException: the model failed. botocore does not retry. Users reported the default `message`.
 
     `original_status_code` (100 to 599) and `resource_name` are the error's members originalStatusCode and resourceName.
 
@@ -207,7 +207,7 @@ def model_not_ready(message: str | None = None) -> Reply:
 
 
 def internal_server_error(message: str | None = None) -> Reply:
-    """Fail with 500 InternalServerException. botocore retries. Users reported the default text.
+    """Fail with 500 InternalServerException. botocore retries. Users reported the default `message`.
 
     >>> internal_server_error()
     <Reply InternalServerException (500) "The system encountered an unexpected error during proce...">
@@ -216,7 +216,7 @@ def internal_server_error(message: str | None = None) -> Reply:
 
 
 def service_unavailable(message: str | None = None) -> Reply:
-    """Fail with 503 ServiceUnavailableException. botocore retries. The default text was recorded.
+    """Fail with 503 ServiceUnavailableException. botocore retries. The default `message` was recorded from AWS.
 
     >>> service_unavailable()
     <Reply ServiceUnavailableException (503) "Model is getting throttled. Try your request again.">
@@ -227,7 +227,7 @@ def service_unavailable(message: str | None = None) -> Reply:
 def unrecognized_client(message: str | None = None) -> Reply:
     """Fail with 403 UnrecognizedClientException: AWS does not know the access key. botocore does not retry.
 
-    The gateway before Bedrock sends this error. The default text was recorded.
+    The gateway before Bedrock sends this error. The default `message` was recorded from AWS.
 
     >>> unrecognized_client()
     <Reply UnrecognizedClientException (403) "The security token included in the request is invalid.">
@@ -238,7 +238,7 @@ def unrecognized_client(message: str | None = None) -> Reply:
 def invalid_signature(message: str | None = None) -> Reply:
     """Fail with 403 InvalidSignatureException: the client's clock is slow. botocore does not retry.
 
-    The gateway before Bedrock sends this error. The default text was recorded.
+    The gateway before Bedrock sends this error. The default `message` was recorded from AWS.
 
     >>> invalid_signature()
     <Reply InvalidSignatureException (403) "Signature expired: 20251117T063822Z is now earlier than...">
@@ -249,7 +249,7 @@ def invalid_signature(message: str | None = None) -> Reply:
 def expired_token(message: str | None = None) -> Reply:
     """Fail with 403 ExpiredTokenException: the session token has expired. botocore does not retry.
 
-    The gateway before Bedrock sends this error. The default text was recorded from InvokeModel.
+    The gateway before Bedrock sends this error. The default `message` was recorded from InvokeModel.
 
     >>> expired_token()
     <Reply ExpiredTokenException (403) "The security token included in the request is expired">
@@ -260,7 +260,7 @@ def expired_token(message: str | None = None) -> Reply:
 def unknown_operation(message: str | None = None) -> Reply:
     """Fail with 404 UnknownOperationException: the path of the request is wrong. botocore does not retry.
 
-    The gateway before Bedrock sends this error. The default text was written for this package; none was recorded.
+    The gateway before Bedrock sends this error. The default `message` was written for this package, because none was recorded.
 
     >>> unknown_operation()
     <Reply UnknownOperationException (404) "The requested operation is not recognized by the service.">
