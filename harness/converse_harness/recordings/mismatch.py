@@ -110,7 +110,7 @@ def _calls(numbers: Sequence[int]) -> str:
 
 
 def _played(state: State, fits: Sequence[int]) -> str:
-    """Return a text with two lists: the exchanges at the indexes `fits`, which were played, and all unplayed exchanges."""
+    """Return a text with two lists: the played exchanges (those at the indexes `fits`) and all unplayed exchanges."""
     lines: list[str] = []
     for title, numbers in ("played", fits), ("left", [each for each, calls in enumerate(state.used) if not calls]):
         more = [f"and {len(numbers) - _ROWS} more"] if len(numbers) > _ROWS else []
@@ -129,9 +129,7 @@ def _row(state: State, number: int) -> str:
 
 
 def summary(asked: MatchKey) -> str:
-    """Describe a request on one line: operation, labels in the URL (such as the model id), number of messages, last
-    one.
-    """
+    """Describe a request on one line: operation, labels in the URL (the model id), number of messages, last message."""
     head = f"{asked.operation} {' '.join(map(str, asked.labels.values()))}".rstrip()
     messages = cast("list[dict[str, Any]]", asked.conversation.get("messages") or [])
     if not messages:
