@@ -1,4 +1,4 @@
-"""Keep an old line when a session is recorded again, if the new line differs only in padding, times or ids."""
+"""Keep the old lines of a session that is recorded again, if only their padding, times or ids differ from the new ones."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def with_kept(old: Sequence[Line], new: Sequence[Line]) -> list[Line]:
 def _paired(old: Sequence[str], new: Sequence[str], *, alike: bool) -> dict[int, int]:
     """Map the index of each new text to the index of an equal old text.
 
-    If `alike` is true, the new texts between two such pairs are mapped, in order, to the old texts between these pairs.
+    If `alike` is true, unequal texts that stand between the same pairs of equal texts are then mapped in order.
     """
     pairs = aligned(old, new, str, leftovers=alike)
     return {pair.new: pair.old for pair in pairs if pair.new is not None and pair.old is not None}
@@ -73,7 +73,8 @@ def _fingerprint(exchange: Sequence[Line]) -> str:
 def _answer(old: Sequence[Line], new: Sequence[Line], names: _Renamed) -> list[Line]:
     """Return the lines of the answer `new`, with the line of the answer `old` in place of each unchanged line.
 
-    A line is unchanged if it differs from the old line only in padding, times or ids. `names` stores these ids.
+    A line is unchanged if it differs from the old line only in padding, times or ids. `names` stores which old id
+    replaces which new id.
     """
     pairs = _paired([*map(_outline, old)], [*map(_outline, new)], alike=False)
     kept = {mine: old[other] for mine, other in pairs.items() if names.take(new[mine], old[other])}

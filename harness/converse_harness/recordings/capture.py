@@ -70,11 +70,11 @@ class CapturedExchange:
         return self.status != 0 or self.failure is not None
 
     def header(self, name: str) -> str | None:
-        """Return the value of a response header, by its name in lower case."""
+        """Return the value of a response header, or None. `name` must be in lower case."""
         return next((value for key, value in self.headers if key.lower() == name), None)
 
     def header_of_request(self, name: str) -> str | None:
-        """Return the value of a request header, by its name in lower case."""
+        """Return the value of a request header, or None. `name` must be in lower case."""
         return next((value for key, value in self.request.headers if key.lower() == name), None)
 
     def is_complete(self) -> bool:
@@ -178,9 +178,9 @@ def _head_line(captured: CapturedExchange, data: bytes, *, streams: bool) -> Lin
 
 
 def _begins_with_a_frame(data: bytes) -> bool:
-    """Whether a body begins with a frame.
+    """Whether a body begins with a frame, so that it is a stream.
 
-    In an imported answer this shows a stream even if the Content-Type was masked.
+    The Content-Type of an imported answer does not always show this, because it may be masked.
     """
     try:
         Decoder().feed(data[:PRELUDE_LENGTH])

@@ -97,7 +97,7 @@ content.
 
 
 def load(text: str) -> Any:
-    """Return the value of a YAML text with one document; None if the text is empty. Mappings are `_Mapped`.
+    """Return the value of a YAML text with one document; None if the text is empty. Mappings become `_Mapped` dicts.
 
     Raises BadYaml if the text is not plain data.
     """

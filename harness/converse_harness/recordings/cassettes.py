@@ -193,7 +193,7 @@ def _json_lines(text: str) -> dict[str, list[int]]:
 
 
 def _next(text: str, at: int) -> int:
-    """Return the position of the next value or bracket, after white space, commas and colons."""
+    """Return the position of the next value or bracket from `at` on: white space, commas and colons are skipped."""
     while text[at] in " \t\r\n,:":
         at += 1
     return at

@@ -106,7 +106,7 @@ def _expected(before: str) -> str:
 
 
 def _is_usual_delta(line: Line) -> bool:
-    """Whether a line is a `contentBlockDelta` event with only a time and a padding, as nearly all lines are."""
+    """Whether a line has only a `contentBlockDelta` event, a valid time and a valid padding, as nearly all lines do."""
     try:
         at, padding = line["t"], line["p"]
         are_valid = type(at) is type(padding) is int and 0 <= at <= LONGEST and 0 <= padding <= len(PADDING)
@@ -354,7 +354,7 @@ def _model_problems(
 
 @cache
 def _usual_deltas() -> frozenset[str]:
-    """Return the states of `grammar.GOES_ON` in which the installed botocore's model allows any text in a delta."""
+    """Return the states of a StreamOrder in which a delta may continue a text, if AWS's model allows any text there."""
     return frozenset(
         state
         for state, member in GOES_ON.items()

@@ -115,7 +115,7 @@ def aligned(old: Sequence[Any], new: Sequence[Any], *keys: Callable[[Any], str],
             return
         first, *others = keys
         before, after = [first(old[index]) for index in olds], [first(new[index]) for index in news]
-        # Two long lists usually have a long common beginning and a long common end, which need no search.
+        # Long lists usually have a long common beginning and end. These are paired without difflib, which is slow.
         start = common_length(before, after)
         stop = common_length(before[start:][::-1], after[start:][::-1])
         yield from map(Pair, olds[:start], news[:start])

@@ -130,10 +130,10 @@ def with_imports(source: str, names: Iterable[str]) -> str:
 
 
 def _place(module: ast.Module, line: str) -> tuple[int, int, int]:
-    """Return where to insert the import `line`: the numbers of lines above it, and of new blank lines around it.
+    """Return after how many lines to insert the import `line`, and how many blank lines to add before and after it.
 
-    New blank lines are counted before it and after it. It is inserted into the first block of imports, in alphabetical
-    order. If there is none, it is inserted below the docstring.
+    It is inserted into the first block of imports, in alphabetical order. If there is none, it is inserted below the
+    docstring.
     """
     body, docstring = module.body, ast.get_docstring(module, clean=False) is not None
     imports = [*takewhile(lambda node: isinstance(node, ast.Import | ast.ImportFrom), body[docstring:])]

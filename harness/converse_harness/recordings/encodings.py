@@ -130,7 +130,7 @@ def bytes_of(run: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _beginnings(run: str) -> list[int]:
-    """Return how many characters of base64 may be missing before a long run: 0, and each number that gives text."""
+    """Return how many base64 characters a long run may lack at its start: 0, and each number for which it is text."""
     samples = (len(run) // 2, len(run))
     return [0, *(4 - skipped for skipped in (1, 2, 3) if any(_is_text(run, skipped, end) for end in samples))]
 

@@ -78,7 +78,8 @@ def _without(value: Any, path: _Path) -> Any:
         return [_without(each, rest) for each in value]
     if is_array(value) and isinstance(step, int) and -len(value) <= step < len(value):
         items: list[Any] = [*value]
-        items[step] = _without(items[step], rest) if rest else None  # None keeps the indexes of the other items
+        # None replaces the item, so that the other items keep their indexes.
+        items[step] = _without(items[step], rest) if rest else None
         while items and items[-1] is None:
             items.pop()
         return items

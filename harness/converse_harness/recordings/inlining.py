@@ -30,7 +30,7 @@ class Found(NamedTuple):
 
 
 def find(source: str, name: str, line: int) -> Found:
-    """Find the test function with this name. It must begin, with its first decorator if it has any, on this line.
+    """Find the test function with this name. `line` is the line of its first decorator, or of `def` if it has none.
 
     Raises CannotEdit if the function is not there, or if it has a form that cannot be edited safely.
     """

@@ -280,9 +280,10 @@ def _without_accounts(text: str, like: str | None = None) -> str:
 
 
 def with_accounts_equal(value: object) -> Any:
-    """Return a JSON value with account ids replaced by `account 1` and so on.
+    """Return a JSON value with account ids replaced by `account 1` and so on, in order of appearance.
 
-    Then values with other account ids are equal. Raises RecursionError for a value that is nested too deeply.
+    So values that differ only in their account ids become equal. Raises RecursionError for a value that is nested too
+    deeply.
     """
     return json.loads(_without_accounts(json.dumps(value, ensure_ascii=False), canonical(value)))
 

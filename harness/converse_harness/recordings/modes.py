@@ -93,7 +93,7 @@ class Unrecorded(Queue):
         """Return None (no reply), because a missing recording answers no call."""
 
     def explain(self, call: Call) -> Missed:
-        """Return the error about a call: the recording is missing, and this command records it."""
+        """Return the error about a call. It names the missing recording and the command that records it."""
         first, rest = self._why
         return Missed(f"call {call.number} {first}", f"{rest}{self._more(call)}")
 

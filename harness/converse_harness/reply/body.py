@@ -1,4 +1,4 @@
-"""The kinds of body that a Reply can have: a message, exact events, an HTTP error, or raw bytes."""
+"""The kinds of body that a Reply can have: a message, exact events, an HTTP error, or another recorded answer."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ class MessageBody:
 class EventsBody:
     """An answer that is a list of exact stream events.
 
-    If `strict` is true, they were checked against AWS's API model and order. If the events are only the beginning of a
-    stream, `unfinished` is the text of the error about it. It is raised unless `fails_after` or `error_frame_after`
-    ends the stream.
+    If `strict` is true, the events and their order were checked against AWS's API model. If they are only the beginning
+    of a stream, `unfinished` is the text of the error that is raised unless `fails_after` or `error_frame_after` ends
+    the stream.
     """
 
     events: tuple[Mapping[str, Any], ...]
@@ -106,7 +106,7 @@ Body = WrittenBody | BareBody
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recorded:
-    """The recorded bytes of a real answer. They are sent unchanged if a call is of the recorded operation.
+    """The recorded bytes of a real answer. They are sent unchanged in answer to a call of the same operation.
 
     The chunks of `response` are sent with the recorded pauses, or with none. If `partial` is true, the client
     disconnected during the recording, so the rest of the answer is unknown.

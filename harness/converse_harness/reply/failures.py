@@ -28,7 +28,7 @@ def connection_refused() -> Reply:
 
 
 def connect_timeout() -> Reply:
-    """Fail with the client's own connect timeout error, at once and without the wait.
+    """Fail with the client's own connect timeout error immediately, without waiting for the timeout.
 
     >>> connect_timeout()
     <Reply connect_timeout>
@@ -37,7 +37,7 @@ def connect_timeout() -> Reply:
 
 
 def read_timeout() -> Reply:
-    """Fail with the client's own read timeout error, at once and without the wait.
+    """Fail with the client's own read timeout error immediately, without waiting for the timeout.
 
     >>> read_timeout()
     <Reply read_timeout>

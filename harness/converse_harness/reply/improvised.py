@@ -200,8 +200,8 @@ def improvised(*, seed: int = 0, tools: Sequence[str] | Literal["all"] = "all", 
     used: "all", or a list, which may be empty. Names that the request does not offer are ignored. `at_once` is the
     maximum number of tool uses in one answer. A toolChoice is obeyed. If the outputConfig has a schema, the text is
     JSON that the schema allows. After 2 x tools + 2 answers in one turn, the answer is always a text, so that every
-    loop ends. Raises ReplyError for a wrong argument. An answer raises ReplyError if no value is found that a schema
-    allows.
+    loop ends. Raises ReplyError for a wrong argument. When a call is answered, ReplyError is raised if no value is
+    found that a schema allows.
 
     >>> improvised(seed=7, tools=["get_weather"])
     <Improvised reply, seed=7, tools=['get_weather']>

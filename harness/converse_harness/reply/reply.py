@@ -293,7 +293,7 @@ class Reply:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the reply is only a body: not recorded, and without faults, failures, pauses and repeated uses."""
+        """Whether the reply is only a body: not recorded, without fault, failure and pauses, and for one call."""
         changed = self.uses != 1 or self.failure is not None or self.placements or self.recorded is not None
         return not changed and self.pace == UNPACED
 
@@ -377,7 +377,7 @@ class Reply:
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Print the code that creates the reply. IPython and Hypothesis (for counterexamples) call this method."""
-        del cycle  # a reply cannot contain itself
+        del cycle  # `cycle` is not used, because a reply cannot contain itself
         if isinstance(self.body, BareBody):
             printer.text(repr(self))  # no code creates this reply, because only recordings contain such answers
             return
