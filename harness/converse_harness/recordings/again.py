@@ -1,4 +1,4 @@
-"""Keep the old lines of a session that is recorded again, if only their padding, times or ids differ from the new ones."""
+"""Keep the old lines of a session that is recorded again, where only padding, times or ids differ in the new lines."""
 
 from __future__ import annotations
 
