@@ -102,7 +102,7 @@ def exchange_lines(captured: CapturedExchange, number: int) -> list[Line]:
 def with_faults(lines: Sequence[Line]) -> list[Line]:
     """Return the lines of one exchange.
 
-    If AWS could not have sent its answer, add the reasons to the call as `faults`.
+    If AWS could not have sent the answer, its call gets the reasons as `faults`.
     """
     call, *answer = lines
     faults = [] if "faults" in call else faults_of(exchange_of(lines, 1))

@@ -27,10 +27,7 @@ _SAFE: Final = SafeConstructor()
 
 
 class BadYaml(ValueError):
-    """Raised for a text that is not YAML or not plain data.
-
-    The exception's `args` are the line number, from 1, and the problem.
-    """
+    """Raised for a text that is not YAML or not plain data. Its `args` are the line number, from 1, and the problem."""
 
 
 class _Mapped(dict[Any, Any]):

@@ -168,10 +168,7 @@ def _list(document: Mapping[str, Any], name: str, path: Path) -> list[Any]:
 
 
 def _json_lines(text: str) -> dict[str, list[int]]:
-    """Return the line numbers of the items in the lists of a JSON object.
-
-    Only the object's keys with non-empty lists are included.
-    """
+    """Return the line numbers of the items of each non-empty list in a JSON object, by the list's key."""
     lines: dict[str, list[int]] = {}
     line, counted = 1, 0
     at = _next(text, text.index("{") + 1)

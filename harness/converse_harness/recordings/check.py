@@ -43,7 +43,7 @@ from converse_harness.stream.grammar import CARRIED, ERROR_FRAME, GOES_ON, Strea
 
 
 def problems_of(lines: Sequence[Line]) -> Iterator[Problem]:
-    """Yield the errors of format in the lines of a recording.
+    """Yield the format errors in a recording's lines.
 
     Only lines without such errors may be passed to `read.session_of`.
     """
@@ -116,10 +116,7 @@ def _is_usual_delta(line: Line) -> bool:
 
 
 def _problems(kind: str, line: Line, more: Mapping[str, Key] = MappingProxyType({})) -> Iterator[str]:
-    """Yield the errors in the keys and values of a line.
-
-    Allowed are the keys of the line's `kind`, and the keys in `more`.
-    """
+    """Yield the errors in a line's keys and values. Allowed are the keys of its `kind`, and the keys in `more`."""
     keys = {**KINDS[kind].keys, **more}
     for key, value in line.items():
         if key not in keys:
@@ -206,10 +203,7 @@ _LIMITS: Final = frozenset({"min", "max", "pattern", "enum"})
 
 
 def faults_of(exchange: RecordedExchange) -> list[str]:
-    """Return the texts for the key `faults` of a call, one for each violation of AWS's rules in the answer.
-
-    At most MAX_PROBLEMS texts are returned.
-    """
+    """Return the texts for the key `faults` of a call: at most MAX_PROBLEMS violations of AWS's rules in its answer."""
     found = [text for _, text in illegal(exchange)]
     if len(found) > MAX_PROBLEMS:
         found[MAX_PROBLEMS - 1 :] = [f"and {len(found) - MAX_PROBLEMS + 1} more"]
@@ -249,10 +243,7 @@ def illegal(exchange: RecordedExchange, allowing: _Kinds = ()) -> Iterator[tuple
 
 
 def violations(exchange: RecordedExchange, header: Line) -> Iterator[Problem]:
-    """Yield a Problem for each violation of AWS's rules in an answer.
-
-    If the call's line has the key `faults`, the violations are intended, and none is yielded.
-    """
+    """Yield each violation of AWS's rules in an answer; none if the call's key `faults` says that they are intended."""
     if not exchange.faults:
         advice = f'Mend it; or if it is meant, say so in line {exchange.at}: "faults": ["what is wrong"].'
         for offset, text in illegal(exchange, _other_models(header)):

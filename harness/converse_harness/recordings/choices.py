@@ -151,8 +151,5 @@ def _safe(text: str, suffix: str = "", *, unlike: bool = False) -> str:
 
 
 def failed_path(path: Path) -> Path:
-    """Return the path at which a failed test's recording is written.
-
-    `path` is the path of the test's usual recording.
-    """
+    """Return the path of a failed test's recording. `path` is the path of the test's usual recording."""
     return path.with_name(path.name.removesuffix(SUFFIX) + FAILED_SUFFIX)

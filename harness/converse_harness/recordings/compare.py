@@ -173,10 +173,7 @@ def _masked(value: object) -> object:
 
 
 def _cut(text: str, start: int, width: int, value: object) -> str:
-    """Return the part of `text` that shows `value`: `width` characters from `start` on.
-
-    The part is in quotes if `value` is a string.
-    """
+    """Return `width` characters of `text`, which shows `value`, from `start` on; in quotes if `value` is a string."""
     end = start + width
     piece = f"{'...' if start else ''}{text[start:end]}{'...' if end < len(text) else ''}"
     return _printable(json.dumps(piece, ensure_ascii=False) if isinstance(value, str) else piece)

@@ -239,10 +239,7 @@ def _as_whole(view: View) -> Iterator[View]:
 
 
 def _structured(view: View) -> Iterator[View]:
-    """Yield the texts in the JSON values of a view.
-
-    Then yield the texts that are split over several of these values.
-    """
+    """Yield the texts in the JSON values of a view, and the texts that are split over several of these values."""
     values, in_turn = _in_json(view.text)
     for value in values:
         for inner in views_of(value, view.line):

@@ -97,10 +97,7 @@ def _labels() -> frozenset[str]:
 
 @lru_cache
 def _paths(text: str) -> Sequence[_Path]:
-    """Return the complete paths that a user's path stands for.
-
-    They may be several if it omits the name of a union's member.
-    """
+    """Return the complete paths for a user's path. They may be several if it omits the name of a union's member."""
     paths = _resolved(text, bedrock.operation("Converse").input_shape, [*_steps(text)])
     return list(dict.fromkeys(path[:-1] if path[-1] is None else path for path in paths))
 

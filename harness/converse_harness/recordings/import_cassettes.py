@@ -71,10 +71,7 @@ def authority_of(uri: str) -> str:
 
 
 def _parts(uri: str) -> tuple[str, str, str]:
-    """Return the authority, path and query of a URI.
-
-    A recorder may have written a placeholder in place of the authority.
-    """
+    """Return the authority, path and query of a URI. The authority may be a placeholder that a recorder wrote."""
     found = _URI.match(uri)
     assert found is not None  # the pattern matches every text, even an empty one
     return found[1], found[2], found[3] or ""
@@ -146,10 +143,7 @@ def import_cassette(source: Path, target: Path, hosts: Hosts, redaction: Redacti
 
 
 def _without_json(captured: CapturedExchange) -> Iterator[str]:
-    """Yield a text for each body that is neither JSON nor a stream.
-
-    A proxy may have sent it, or a recorder changed it.
-    """
+    """Yield a text about each body that is neither JSON nor a stream: a proxy answered, or a recorder changed it."""
     asked, answered = captured.request.body, captured.body
     if (captured.operation or "").startswith("InvokeModel"):
         return  # the bodies of InvokeModel need not be JSON: each model has its own format
@@ -175,10 +169,7 @@ def _beginning(body: bytes) -> str:
 
 
 def _verdicts(target: Path, tracks: _Tracks) -> Iterator[ImportVerdict]:
-    """Yield a verdict for each exchange.
-
-    It compares the answer that the file `target` replays with the answer in the cassette.
-    """
+    """Yield a verdict for each exchange: the answer that `target` replays is compared with the cassette's answer."""
     both = zip(read(target).exchanges, tracks.captured, strict=True)
     for number, (exchange, (captured, reserialised)) in enumerate(both, 1):
         recorded = reply_of(exchange).recorded
@@ -275,10 +266,7 @@ def _bytes(value: Any, name: str, encoding: str = "utf-8") -> bytes:
 
 
 def _headers_of(side: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
-    """Yield the names and values of headers, without masked values.
-
-    A recorder may have written one value or a list of values.
-    """
+    """Yield the headers whose values are not masked. A recorder may have written one value or a list of values."""
     headers: Any = side.get("headers") or {}
     if not is_object(headers):
         raise _Unreadable(f"the headers of its {name} are {kind_of(headers)}; they are a mapping.")

@@ -124,10 +124,7 @@ def _arguments(node: Function) -> list[ast.arg]:
 
 
 def _argument(source: str, found: Found) -> tuple[int, int, str] | None:
-    """Return where and how to add the fixture as an argument: line, column, text.
-
-    Return None if the test already has it.
-    """
+    """Return the line, column and text with which to add the fixture's argument; None if the test already has it."""
     node, given = found.node, found.node.args
     if any(each.arg == FIXTURE for each in _arguments(node)):
         return None

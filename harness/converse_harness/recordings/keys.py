@@ -49,10 +49,7 @@ _PART_OR_ANSWER: Final = re.compile(rf"{_PART.pattern}|{ANSWER} [1-9][0-9]{{0,9}
 
 
 class Problem(NamedTuple):
-    """An error in a line of a recording: the line number, from 1, a description, and advice.
-
-    If `advice` is empty, the advice is to mend the line.
-    """
+    """An error in a line: the line number from 1, a description, and advice. Empty `advice` means: mend the line."""
 
     line: int
     text: str

@@ -72,10 +72,7 @@ def leaks_in(texts: Iterable[Joined], own: Collection[str]) -> list[Leak]:
 
 
 def all_views(lines: Sequence[Line]) -> Iterator[View]:
-    """Yield the texts of all lines, without decoding them.
-
-    Then yield the texts that are split over several lines, joined.
-    """
+    """Yield the texts of all lines, without decoding them. Then join and yield the texts split over several lines."""
     for number, line in enumerate(lines, 1):
         yield from views_of(line, number)
     for (number, path, text), *others in streamed(lines):

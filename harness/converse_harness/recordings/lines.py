@@ -63,10 +63,7 @@ def request_members(data: bytes) -> dict[str, Any]:
 
 
 def body_bytes(name: str, line: Mapping[str, Any]) -> bytes | None:
-    """Return the bytes of a body on a line.
-
-    The body's key is `name` with any suffix of FORMS. Return None if the line has no such key.
-    """
+    """Return the bytes of the body on a line, whose key is `name` with a suffix of FORMS; None without such a key."""
     if name in line:
         return compact(line[name])
     if f"{name}Text" in line:
@@ -125,18 +122,12 @@ def dump(line: Mapping[str, Any]) -> str:
 
 
 def event_of(line: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
-    """Return the event on a line of a stream: its type, and its members as JSON.
-
-    Return None for a line without an event.
-    """
+    """Return the type of the event on a stream's line, and its members as JSON; None for a line without an event."""
     return next((member for member in line.items() if member[0] not in EVENT_KEYS), None)
 
 
 def event_as_sent(line: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the event on a line as botocore would return it: blobs are bytes, not base64.
-
-    Return None for a line without an event.
-    """
+    """Return the event on a stream's line, with blobs as bytes, not base64; None for a line without an event."""
     found = event_of(line)
     return None if found is None else {found[0]: from_wire(*found)}
 
@@ -194,10 +185,7 @@ def without_contradiction(line: Line) -> Line:
 
 
 def _exact_bytes(line: Mapping[str, Any]) -> bytes | None:
-    """Return the exact bytes of a frame if the line keeps them beside an event.
-
-    Return None if it does not, or if they decode to another event.
-    """
+    """Return the exact bytes beside the event on a line; None if there are none, or if they decode to another event."""
     found = event_of(line) if "payload" in line or "frame" in line else None
     if found is None:
         return None

@@ -28,10 +28,7 @@ TOO_DEEP: Final = "nested too deeply to be compared"
 
 
 def canonical(value: object) -> str:
-    """Return JSON text that is equal for equal JSON values.
-
-    The order of an object's keys does not matter; 1 and 1.0 differ.
-    """
+    """Return JSON text that is equal for equal JSON values. The order of keys does not matter; 1 and 1.0 differ."""
     try:
         return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     except RecursionError:
@@ -39,10 +36,7 @@ def canonical(value: object) -> str:
 
 
 def kind_of_block(block: Mapping[str, Any]) -> str:
-    """Return the kind of a content block, which is the name of its only member.
-
-    For an invalid block, return all names or "nothing".
-    """
+    """Return the kind of a content block: the name of its only member. An invalid block may have several, or none."""
     return " + ".join(sorted(block)) if block else "nothing"
 
 
@@ -55,9 +49,9 @@ def _number(links: _Links, id: object) -> int:
 
 
 def _messages_shape(conversation: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what the rule "shape" compares in messages: roles, kinds of blocks and names of used tools.
+    """Return the roles, kinds of blocks and names of used tools.
 
-    A toolUseId is replaced by its number in order of appearance.
+    Each toolUseId becomes its number, by first appearance.
     """
     links: _Links = {}
     return [
@@ -81,10 +75,7 @@ def _block(block: Mapping[str, Any], links: _Links) -> Any:
 
 
 def name_of_tool(tool: Mapping[str, Any]) -> str:
-    """Return the name of an entry in `toolConfig.tools`.
-
-    If it is not a toolSpec, return its kind and then its name, if any.
-    """
+    """Return the name of a tool in toolConfig. If the tool is not a toolSpec, its kind stands before the name."""
     kind = kind_of_block(tool)
     name = member_of(tool, kind, "name")
     return str(name) if kind == "toolSpec" else kind if name is None else f"{kind} {name}"
@@ -223,10 +214,7 @@ def asked_in(exchange: RecordedExchange) -> MatchKey:
 
 
 def _without_auto(*parts: Any) -> MatchKey:
-    """Make a match key from its fields.
-
-    A toolChoice of `auto` is left out, because it has the same effect as no toolChoice.
-    """
+    """Make a match key from its fields. A toolChoice of `auto` is left out: it has the same effect as no toolChoice."""
     asked = MatchKey(*parts)
     config = object_of(asked.conversation.get("toolConfig"))
     if config.get("toolChoice") != {"auto": {}}:

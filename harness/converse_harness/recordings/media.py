@@ -78,10 +78,7 @@ def set_aside(lines: Sequence[Line], recording: Path) -> tuple[list[Line], dict[
 
 
 def put_back(line: Line, folder: Path) -> Line:
-    """Return a line with the base64 of media in place of references to files.
-
-    `folder` is the recording's folder. Raises DamagedMedia.
-    """
+    """Return a line with base64 in place of its references to media files below `folder`. Raises DamagedMedia."""
     return line | {key: _with_media(line[key], lambda name: _read(name, folder)) for key in _keys(line)}
 
 
@@ -94,10 +91,7 @@ def references(line: Line) -> list[str]:
 
 
 def _keys(line: Line) -> tuple[str, ...]:
-    """Return the keys of a line whose values may contain media.
-
-    Return none for an event whose exact bytes are on the line, too.
-    """
+    """Return the keys of a line whose values may contain media; none for an event with exact bytes on the same line."""
     if "call" in line or "part" in line or "status" in line:
         return tuple(key for key in ("request", "is", "body") if key in line)
     event = event_of(line)

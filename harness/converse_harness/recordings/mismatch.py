@@ -175,10 +175,7 @@ def _count(asked: MatchKey) -> int:
 
 
 def _leaves(asked: MatchKey) -> Counter[str]:
-    """Count the values of a request's JSON that are neither objects nor lists.
-
-    Each is represented by a text: its path and its value.
-    """
+    """Count a request's values that are neither objects nor lists. Each counts as a text with its path and value."""
     return Counter(f"{path_text(path)} {canonical(value)}" for path, value in leaves(asked.request))
 
 
@@ -201,10 +198,7 @@ def _compared(state: State, asked: MatchKey) -> str:
 
 
 def _lines_of_all(found: Sequence[Difference]) -> Iterator[str]:
-    """Yield the lines that show the differences, at most _LINES lines.
-
-    The last line counts the differences that are not shown.
-    """
+    """Yield the lines that show the differences, at most _LINES. The last line may count the differences not shown."""
     lines = 0
     for number, difference in enumerate(found):
         rows = list(lines_of(difference))

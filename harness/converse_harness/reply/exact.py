@@ -124,7 +124,7 @@ def _listed(events: object) -> list[Mapping[str, Any]]:
 
 
 def _unfinished(events: Iterable[Mapping[str, Any]]) -> str:
-    """Return the text of the error if the events do not end a stream; "" if they do.
+    """Return an error text if the events do not end the stream, otherwise "".
 
     Raises StreamOrderError for a wrong order.
     """

@@ -133,10 +133,7 @@ def answer(
     pieces: Mapping[int, Sequence[str]] | None = None,
     strict: bool = True,
 ) -> Reply:
-    """Return the reply of `message`.
-
-    `given` maps names of members of ConverseResponse to their values, or to None if absent.
-    """
+    """Return the reply of `message`. `given` maps members of ConverseResponse to their values, or to None if absent."""
     check_flag("message", strict=strict)
     blocks = tuple(_checked(index, block, strict=strict) for index, block in enumerate(content))
     reason = default_stop_reason(blocks) if stop_reason is None else stop_reason
@@ -165,10 +162,7 @@ def answer(
 
 
 def _check_total(usage: Mapping[str, Any]) -> None:
-    """Raise ReplyError if the `totalTokens` of a usage is not the sum of its parts.
-
-    It is the sum in all 356 recorded answers.
-    """
+    """Raise ReplyError if `totalTokens` is not the sum of the other counts, as it is in all 356 recorded answers."""
     if "totalTokens" not in usage:
         return
     given = {name: count for name, other in _PARTS if (count := usage.get(name, usage.get(other))) is not None}
@@ -219,10 +213,7 @@ def _checked(index: int, block: object, *, strict: bool) -> Mapping[str, Any]:
 
 
 def _check_streamable(event: Mapping[str, Any]) -> None:
-    """Raise NotInModel if the installed botocore cannot parse an event.
-
-    Older versions lack some kinds of starts and deltas.
-    """
+    """Raise NotInModel if the installed botocore cannot parse an event: older versions lack some starts and deltas."""
     for name, union in UNIONS.items():
         if name in event:
             (carried,) = event[name][union]

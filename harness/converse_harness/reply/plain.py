@@ -239,9 +239,9 @@ def _text_before(call: str, text: str | None) -> list[dict[str, Any]]:
 
 
 def _tool(call: str, place: str, name: object, value: object) -> dict[str, Any]:
-    """Return the content of a toolUse block, without a toolUseId.
+    """Return a ToolUseBlock without an id.
 
-    In errors, `place` is the name of the user's argument; if it is empty, the arguments are `name` and `input`.
+    `place` names the user's argument in errors; if empty, `name` and `input` do.
     """
     check_text(call, **{f"{place}[0]" if place else "name": name})
     if value is not None and not is_object(value):

@@ -223,10 +223,7 @@ class Reply:
         return place(fault, after, self._count())
 
     def _count(self) -> int:
-        """Return the number of events that are sent, including the frame of a failure.
-
-        Answers without events, such as HTTP errors, count as one.
-        """
+        """Return the number of events that are sent, with the frame of a failure; 1 for an answer without events."""
         if self.failure is not None:
             return self.failure.after + 1
         return sum(1 for _ in self.events()) if isinstance(self.body, MessageBody | EventsBody) else 1
@@ -293,7 +290,7 @@ class Reply:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the reply is only a body: not recorded, without fault, failure and pauses, and for one call."""
+        """Whether the reply is only a body for one call: not recorded, and without a fault, a failure or pauses."""
         changed = self.uses != 1 or self.failure is not None or self.placements or self.recorded is not None
         return not changed and self.pace == UNPACED
 
