@@ -61,7 +61,7 @@ def _paired(old: Sequence[str], new: Sequence[str], *, alike: bool) -> dict[int,
 
 
 def _fingerprint(exchange: Sequence[Line]) -> str:
-    """Return an exchange as text, without the request's body and values that differ in each recording, such as ids."""
+    """Return an exchange as text, without the request's body and without values that differ by chance, such as ids."""
     call, *answer = exchange
     asked = {key: value for key, value in call.items() if key not in ("call", "faults", "masked", *ONE_OF["call"])}
     return "\n".join([canonical(asked), *map(_outline, answer)])

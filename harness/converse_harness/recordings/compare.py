@@ -238,7 +238,7 @@ _LIKENESS: Final[tuple[Callable[[RecordedExchange], str], ...]] = (
 
 
 def _differences(old: RecordedExchange, new: RecordedExchange, hidden: frozenset[str]) -> Iterator[Difference]:
-    yield from differences(old.call | {"call": 0}, new.call | {"call": 0})  # the numbers of the two calls may differ
+    yield from differences(old.call | {"call": 0}, new.call | {"call": 0})  # the calls may have different numbers
     yield from differences(_line(old.head, hidden), _line(new.head, hidden), ("answer",), ("answer",))
     found = list(_of_events(old.events, new.events, hidden))
     if found and hidden >= _TIMES | _CHANCE:

@@ -186,7 +186,7 @@ def _column(source: str, line: int, offset: int) -> int:
 
 
 def _without(module: ast.Module, found: Found) -> ast.Module:
-    """Remove what an edit may change from a syntax tree: the function's decorators, arguments, script; and imports."""
+    """Remove what an edit may change from a syntax tree: imports, and the function's decorators, arguments, script."""
     imports = {*imports_of(module)}
     module.body = [node for node in module.body if node not in imports]
     for node, is_method in _functions(module.body, is_method=False):

@@ -64,7 +64,7 @@ class Type(NamedTuple):
 
 
 class Key(NamedTuple):
-    """A key of a line: the name of its type in TYPES, its meaning, and whether it is required."""
+    """A key of a line: the type of its value (a name in TYPES), its meaning, and whether it is required."""
 
     type: str
     meaning: str

@@ -135,8 +135,8 @@ def event_as_sent(line: Mapping[str, Any]) -> dict[str, Any] | None:
 def frame_line(frame: Frame, data: bytes, at: int, *, joined: bool) -> Line:
     """Return the line that records a received frame.
 
-    `data` are the frame's bytes, which `frame_bytes_of` makes from the line. `at` is the time in milliseconds. If
-    `joined` is true, the frame came in the same HTTP chunk as the frame before it.
+    `data` are the frame's bytes; `frame_bytes_of` makes the same bytes from the line. `at` is the time in milliseconds
+    since the request. If `joined` is true, the frame came in the same HTTP chunk as the frame before it.
     """
     try:
         name, members, padding = read_event(frame)
@@ -161,7 +161,10 @@ def frame_line(frame: Frame, data: bytes, at: int, *, joined: bool) -> Line:
 
 
 def bytes_line(data: bytes, at: int) -> Line:
-    """Return the line that records bytes which are not a whole frame. `at` is their time in milliseconds."""
+    """Return the line that records bytes which are not a whole frame.
+
+    `at` is their time in milliseconds since the request.
+    """
     return {"t": at, "bytes": base64.b64encode(data).decode()}
 
 

@@ -175,7 +175,10 @@ def _count(asked: MatchKey) -> int:
 
 
 def _leaves(asked: MatchKey) -> Counter[str]:
-    """Count a request's values that are neither objects nor lists. Each counts as a text with its path and value."""
+    """Count a request's values that are neither objects nor lists.
+
+    Each is counted as a text: its path and its value.
+    """
     return Counter(f"{path_text(path)} {canonical(value)}" for path, value in leaves(asked.request))
 
 

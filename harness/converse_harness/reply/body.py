@@ -303,7 +303,7 @@ def _signed(block: Mapping[str, Any], family: Family) -> Mapping[str, Any]:
     if not _usual_signature(block):
         return block
     text = block["reasoningContent"]["reasoningText"]["text"]
-    # Recorded signatures have the same first characters. The 51 bytes after them are 68 characters of base64, without
+    # Recorded signatures begin with these characters. The 51 bytes after them give 68 characters of base64, without
     # padding.
     generated = {"signature": f"EqQBCgIYAhIk{b64encode(shake_256(text.encode()).digest(51)).decode()}"}
     return {"reasoningContent": {"reasoningText": {"text": text, **(generated if family.signs else {})}}}

@@ -256,7 +256,7 @@ def _complete(assessment: Mapping[str, object], action: str, root: str, *, detec
     """
     try:
         whole = rails.complete(assessment, action, detected=detected)
-    # The assessment is malformed, so `check` raises an error that says where.
+    # The assessment is malformed, so `check` raises an error that names the wrong member.
     except (AttributeError, TypeError, ValueError):
         bedrock.check("GuardrailAssessment", assessment, root=root)
         raise
@@ -267,7 +267,7 @@ def _complete(assessment: Mapping[str, object], action: str, root: str, *, detec
 def _policies_in(policy: Mapping[str, object]) -> list[rails.Policy]:
     try:
         return rails.policies_in(policy)
-    except AttributeError:  # a member is not a dict, so `check` raises an error that says where
+    except AttributeError:  # a member is not a dict, so `check` raises an error that names it
         bedrock.check("GuardrailAssessment", policy, root="policy")
         raise
 
@@ -305,8 +305,8 @@ def _trace(
 ) -> dict[str, Any]:
     """Return the ConverseTrace for the `assessment` of one `side`.
 
-    The assessment of the other side has no findings, unless `input_assessment` is given. If the input was blocked, the
-    trace has no assessment of the output. `written` is the text whose length the trace reports.
+    If `side` is "output", `input_assessment` is the assessment of the input, by default without findings. If the input
+    was blocked, the trace has no assessment of the output. `written` is the text whose length the trace reports.
     """
     bedrock.check("GuardrailIdentifier", guardrail_id, root="guardrail_id")
     bedrock.check("GuardrailVersion", version, root="version")

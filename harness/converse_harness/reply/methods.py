@@ -21,7 +21,7 @@ def no_fault(given: object) -> str:
 
 
 def check_count(call: str, after: object) -> None:
-    """Raise ReplyError, with `call` at its beginning, if `after` is not a whole number."""
+    """Raise ReplyError, whose message begins with `call`, if `after` is not a whole number."""
     if type(after) is not int:
         raise ReplyError(
             f"{call}: a position in a stream is a whole number of events; this is of the type {type(after).__name__}."
@@ -34,7 +34,7 @@ def fails(events: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def check_name(call: str, name: str) -> None:
-    """Raise ReplyError, with `call` at its beginning, if an HTTP header cannot contain the error name `name`."""
+    """Raise ReplyError, whose message begins with `call`, if an HTTP header cannot contain the error name `name`."""
     if type(name) is not str or not ERROR_NAME.fullmatch(name):
         raise ReplyError(
             f"{call}: its name must be of ASCII letters, digits, '.', '_' and '-'; on plain Converse it travels in the "

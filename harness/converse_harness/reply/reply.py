@@ -107,7 +107,7 @@ class Reply:
         """
         exceptions = bedrock.stream_exceptions()
         call = f"fails_after({shown(events)}, {shown(exception)})"
-        given: tuple[Any, Any] = (events, exception)  # users may pass values of other types
+        given: tuple[Any, Any] = (events, exception)  # Any, because users may pass values of other types
         if (type(given[0]), type(given[1])) == (str, int):
             raise ReplyError(f"{call}: first comes the number of events, then the name of the exception.")
         if strict and exception not in list(exceptions):  # a list can be searched for values that are not hashable
