@@ -25,7 +25,8 @@ def with_kept(old: Sequence[Line], new: Sequence[Line]) -> list[Line]:
 
     `old` and `new` are the lines of two recordings of one session; each call's line must contain its whole request. A
     line of an answer counts as unchanged if only its padding, time or ids differ. Where an old line is kept, its ids
-    also replace the new ids in later requests. If every line is unchanged, the old header is kept, too.
+    also replace the new ids in later requests. If all other lines are unchanged and the headers differ only in
+    `recorded`, the old header is kept, too.
 
     >>> call = {"call": 1, "operation": "Converse", "modelId": "m"}
     >>> old = [{"recorded": "2025"}, call, {"t": 7, "status": 200, "requestId": "a", "body": {}}]

@@ -215,7 +215,7 @@ def _lines_of_all(found: Sequence[Difference]) -> Iterator[str]:
 def _other_rules(state: State, number: int, asked: MatchKey) -> Iterator[str]:
     """Yield a sentence for each other rule that would play the exchange with the index `number`.
 
-    If not even "shape" would play it, say why.
+    If even "shape" would not play it, say why, unless the rule is "order".
     """
     is_next = state.rule != "order" and number == state.following
     if is_next and state.key("order", number) == key("order", asked):

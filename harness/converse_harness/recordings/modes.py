@@ -105,7 +105,7 @@ class Unrecorded(Queue):
 
 @dataclass(frozen=True, slots=True)
 class SavedRecording:
-    """The result of saving a session. `exchanges` is the number of exchanges that were saved.
+    """The result of saving a session. `exchanges` counts its exchanges, without those left out because of a secret.
 
     `path` is the file that contains them; None if no file does. `problem` describes an error, and says where the
     exchanges are or that they are lost. `masked` lists the places in the file where `***` replaces a secret.
