@@ -110,7 +110,7 @@ def with_faults(lines: Sequence[Line]) -> list[Line]:
 
 
 def before_request(call: Line, more: Line) -> Line:
-    """Return the line of a call with the keys of `more` added before the request, because the request may be long."""
+    """Return the line of a call with the keys of `more` before the request, so that a long request comes last."""
     request = {key: value for key, value in call.items() if key in ONE_OF["call"]}
     return {key: value for key, value in call.items() if key not in request} | more | request
 

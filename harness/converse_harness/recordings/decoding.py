@@ -48,7 +48,7 @@ class Joined:
         self._starts = list(accumulate((len(view.text) + len(self.BETWEEN) for view in views), initial=0))
 
     def view_at(self, position: int) -> View:
-        """Return the view whose text contains this position of the joined text."""
+        """Return the view that contains this position of `text` or `searched`."""
         return self.views[bisect_right(self._starts, position) - 1]
 
 

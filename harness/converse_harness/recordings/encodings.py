@@ -263,7 +263,7 @@ class CannotUnpack(ValueError):
 
 
 def unpack(coding: str, data: bytes, most: int = MAX_BODY) -> bytes:
-    """Decompress `data`, which has the HTTP content `coding`. Raises CannotUnpack, also for more than `most` bytes."""
+    """Decompress `data` from the HTTP content coding `coding`. Raises CannotUnpack, also for more than `most` bytes."""
     try:
         made = CODINGS[coding](data, most)
     except ModuleNotFoundError as error:

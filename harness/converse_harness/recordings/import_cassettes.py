@@ -266,7 +266,7 @@ def _bytes(value: Any, name: str, encoding: str = "utf-8") -> bytes:
 
 
 def _headers_of(side: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
-    """Yield the headers whose values are not masked. A recorder may have written one value or a list of values."""
+    """Yield the headers whose values are not masked. A recorder may have written one value for a header, or a list."""
     headers: Any = side.get("headers") or {}
     if not is_object(headers):
         raise _Unreadable(f"the headers of its {name} are {kind_of(headers)}; they are a mapping.")

@@ -110,7 +110,7 @@ class Reply:
         given: tuple[Any, Any] = (events, exception)  # Any, because users may pass values of other types
         if (type(given[0]), type(given[1])) == (str, int):
             raise ReplyError(f"{call}: first comes the number of events, then the name of the exception.")
-        if strict and exception not in list(exceptions):  # a list can be searched for values that are not hashable
+        if strict and exception not in list(exceptions):  # a list, because a wrong value may not be hashable
             raise ReplyError(
                 f"{call}: {exception!r} is not an exception of ConverseStream{did_you_mean(exception, exceptions)} "
                 f"One of: {', '.join(sorted(exceptions))}. For one that is not in the model ",
