@@ -1,4 +1,4 @@
-"""When a session is recorded again, keep each old line that differs from its new line only in padding, times or ids."""
+"""Keep the old lines of a session that is recorded again, where only padding, times or ids differ in the new lines."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from converse_harness.recordings.matching import LINKS, WORD, canonical
 from converse_harness.recordings.parts import exchanges_in
 
 _CHANCE: Final = frozenset({"t", "p", "joined", "requestId"})
-"""Keys of an answer's lines. Each recording has other values for these keys."""
+"""The keys of an answer's lines whose values differ in each recording, such as times and request ids."""
 
 _LATENCY: Final = re.compile(r"latency(?:Ms)?$", re.IGNORECASE)
-"""Matches the end of a member's or header's name if the value is a duration."""
+"""Matches the end of the names of members and headers that have a duration as their value."""
 
 
 def with_kept(old: Sequence[Line], new: Sequence[Line]) -> list[Line]:
     """Return the lines of the new session, but with the old session's line in place of each unchanged line.
 
-    In both sessions, the line of a call contains the whole request. An event, head or end counts as unchanged if only
-    its padding, time or ids differ. The old ids of unchanged lines also replace the new ids in later requests. If every
-    line is unchanged, the old header replaces the new header, too.
+    `old` and `new` are the lines of two recordings of one session; each call's line must contain its whole request. A
+    line of an answer counts as unchanged if only its padding, time or ids differ. Where an old line is kept, its ids
+    also replace the new ids in later requests. If all other lines are unchanged and the headers differ only in
+    `recorded`, the old header is kept, too.
 
     >>> call = {"call": 1, "operation": "Converse", "modelId": "m"}
     >>> old = [{"recorded": "2025"}, call, {"t": 7, "status": 200, "requestId": "a", "body": {}}]
@@ -54,32 +55,34 @@ def with_kept(old: Sequence[Line], new: Sequence[Line]) -> list[Line]:
 def _paired(old: Sequence[str], new: Sequence[str], *, alike: bool) -> dict[int, int]:
     """Map the index of each new text to the index of an equal old text.
 
-    If `alike` is true, new texts without an equal old text are mapped to the old texts at the same place.
+    If `alike` is true, unequal texts that stand between the same pairs of equal texts are then mapped in order.
     """
     pairs = aligned(old, new, str, leftovers=alike)
     return {pair.new: pair.old for pair in pairs if pair.new is not None and pair.old is not None}
 
 
 def _fingerprint(exchange: Sequence[Line]) -> str:
-    """Return an exchange as text, without the request's body and without the values that differ in each recording."""
+    """Return an exchange as text, without the request's body and without values that differ by chance, such as ids."""
     call, *answer = exchange
     asked = {key: value for key, value in call.items() if key not in ("call", "faults", "masked", *ONE_OF["call"])}
     return "\n".join([canonical(asked), *map(_outline, answer)])
 
 
 def _answer(old: Sequence[Line], new: Sequence[Line], names: _Renamed) -> list[Line]:
-    """Return the lines of the new answer, with the old line in place of each unchanged line.
+    """Return the lines of the answer `new`, with the line of the answer `old` in place of each unchanged line.
 
-    A line is unchanged if it differs from the old line only in padding, times or ids.
+    A line is unchanged if it differs from the old line only in padding, times or ids. `names` stores which old id
+    replaces which new id.
     """
     pairs = _paired([*map(_outline, old)], [*map(_outline, new)], alike=False)
     kept = {mine: old[other] for mine, other in pairs.items() if names.take(new[mine], old[other])}
     if 0 not in kept and "body" in old[0] and _outlines_with_ids(old[0]) == _outlines_with_ids(new[0]):
-        # A body is one line. The old ids, `t` and `requestId` are kept on this line even if the body's content changed.
+        # An answer with a body has only one line. Even if the body's content changed, this line keeps the old ids, `t`
+        # and `requestId`.
         same = {key: old[0][key] for key in ("t", "requestId") if key in old[0] and key in new[0]}
         kept[0] = (names.in_answer(new[0]) if names.take(new[0], old[0]) else new[0]) | same
     made = [kept.get(number, line) for number, line in enumerate(new)]
-    # New lines get times between the times of the kept lines around them, because times must not decrease.
+    # Times must not decrease from line to line. So new lines get times between the times of the kept lines around them.
     numbers = range(len(made)) if kept else ()
     for order, fitting in (reversed(numbers), min), (numbers, max):
         limit: int | None = None
@@ -99,15 +102,15 @@ class _Renamed:
         self._invented = {each for _, *answer in exchanges for line in answer for each in _ids(line)}
 
     def take(self, new: Line, old: Line) -> bool:
-        """Whether an old line can replace a new line of the same outline.
+        """Whether the ids in `old` can replace the ids in `new`, in order; both lines must have equally many ids.
 
-        If the result is true, the ids of the old line are stored, and replace new ids in later lines.
+        If so, the ids are stored, so that `in_answer` and `in_call` can replace the new ids in other lines.
         """
         olds, news = dict[str, str](), dict[str, str]()
         for mine, other in zip(_ids(new), _ids(old), strict=True):
             if mine == other:
                 continue
-            # Each new id must belong to exactly one old id, and each old id to exactly one new id.
+            # Old and new ids must correspond one to one, as they do if only the service's random ids differ.
             was, now = olds.get(mine, self._old.get(mine, other)), news.get(other, self._new.get(other, mine))
             if (was, now) != (other, mine) or other in self._invented:
                 return False
@@ -142,7 +145,10 @@ def _ids(line: Line) -> list[str]:
 
 
 def _outlines_with_ids(value: Any) -> list[str]:
-    """Return a text for each object with ids in a line of an answer, without the ids. The order is by key and index."""
+    """Return each object that has ids, in a line of an answer, as a text without these ids.
+
+    The objects are ordered by their keys and indexes in the line.
+    """
     own: list[str] = []
     if is_object(value):
         own += [canonical(_without_chance(value))] if LINKS & value.keys() else []
@@ -163,6 +169,6 @@ def _without_chance(value: Any) -> Any:
 
 
 def _payload(text: str) -> Any:
-    """Return the keys and values in a payload, without padding and ids; the text itself if it is not a JSON object."""
+    """Return the keys and values of a frame's payload, without padding and ids; `text` if it is not a JSON object."""
     members = object_of(parsed_json(text))
     return [[key, _without_chance(value)] for key, value in members.items() if key != "p"] or text

@@ -29,7 +29,9 @@ _KEPT_REQUEST_HEADERS: Final = "x-amzn-bedrock-"
 """The prefix of the request headers that are recorded; all other request headers are left out."""
 
 _KEPT_HEADERS: Final = ("content-encoding", "retry-after", "x-amzn-bedrock-")
-"""The prefixes of response headers that are always recorded. Standard headers are recorded if they are unusual."""
+"""The prefixes of response headers that are always recorded. A standard header such as Content-Type is recorded only if
+its value is unusual.
+"""
 
 
 _LAST: Final = ((":event-type", "metadata"), (":message-type", "exception"), (":message-type", "error"))
@@ -68,15 +70,15 @@ class CapturedExchange:
         return self.status != 0 or self.failure is not None
 
     def header(self, name: str) -> str | None:
-        """Return the value of a response header, by its name in lower case."""
+        """Return the value of a response header, or None. `name` must be in lower case."""
         return next((value for key, value in self.headers if key.lower() == name), None)
 
     def header_of_request(self, name: str) -> str | None:
-        """Return the value of a request header, by its name in lower case."""
+        """Return the value of a request header, or None. `name` must be in lower case."""
         return next((value for key, value in self.request.headers if key.lower() == name), None)
 
     def is_complete(self) -> bool:
-        """Whether the whole body has arrived, even if the client has not read all of it."""
+        """Whether the whole body has arrived from AWS; the client need not have read all of it."""
         length = self.header("content-length")
         if length is not None:
             return length == str(len(self.body))
@@ -92,20 +94,23 @@ class CapturedExchange:
 def exchange_lines(captured: CapturedExchange, number: int) -> list[Line]:
     """Return the lines of one exchange. `number` is the number of the call, from 1.
 
-    If the answer is illegal, the line of the call gets the key `faults`.
+    If AWS could not have sent this answer, the line of the call gets the key `faults`.
     """
     return with_faults([_call_line(captured, number), *_answer_lines(captured)])
 
 
 def with_faults(lines: Sequence[Line]) -> list[Line]:
-    """Return the lines of one exchange. If the answer is illegal, its call gets the key `faults` with the reasons."""
+    """Return the lines of one exchange.
+
+    If AWS could not have sent the answer, its call gets the reasons as `faults`.
+    """
     call, *answer = lines
     faults = [] if "faults" in call else faults_of(exchange_of(lines, 1))
     return [before_request(call, {"faults": faults}) if faults else call, *answer]
 
 
 def before_request(call: Line, more: Line) -> Line:
-    """Return the line of a call with the keys of `more` in front of the request, which may be long."""
+    """Return the line of a call with the keys of `more` before the request, so that a long request comes last."""
     request = {key: value for key, value in call.items() if key in ONE_OF["call"]}
     return {key: value for key, value in call.items() if key not in request} | more | request
 
@@ -138,14 +143,14 @@ def _answer_lines(captured: CapturedExchange) -> Iterator[Line]:
     if streams:
         yield from _stream_lines(captured)
     if captured.running and not captured.is_complete():
-        # The answer is still running: record it as if the client had disconnected here.
+        # The rest of this answer has not arrived yet: record the answer as if the client had disconnected here.
         at = captured.pieces[-1][1] if captured.pieces else captured.head_at
         yield {"t": _ms(at), "end": "closed by client"}
     elif captured.ended is not None:
         yield {"t": _ms(captured.ended_at), "end": captured.ended}
     elif (length := captured.header("content-length") or "").isdecimal() and len(data) < int(length):
-        # Newer botocore accepts a body that is shorter than its Content-Length. This line makes the replay stop at the
-        # same place.
+        # Newer versions of botocore accept a body that is shorter than its Content-Length. This line makes a replay end
+        # after the same byte.
         yield {"t": _ms(captured.ended_at), "end": "connection closed"}
 
 
@@ -173,7 +178,10 @@ def _head_line(captured: CapturedExchange, data: bytes, *, streams: bool) -> Lin
 
 
 def _begins_with_a_frame(data: bytes) -> bool:
-    """Whether a body begins with a frame; an imported answer may have a masked Content-Type."""
+    """Whether a body begins with a frame, so that it is a stream.
+
+    The Content-Type of an imported answer does not always show this, because it may be masked.
+    """
     try:
         Decoder().feed(data[:PRELUDE_LENGTH])
     except DamagedData:
@@ -190,7 +198,7 @@ def _stream_lines(captured: CapturedExchange) -> Iterator[Line]:
         except DamagedData:
             break
         for frame in frames:
-            raw = encode(frame)  # a decoded frame is encoded to its original bytes
+            raw = encode(frame)  # `encode` returns the original bytes of a decoded frame
             yield frame_line(frame, raw, _ms(at), joined=frame is not frames[0])
             read += len(raw)
     # Damaged or cut-off frames, and everything after them, are written as bytes, in the pieces in which they arrived.

@@ -1,4 +1,8 @@
-"""Read YAML as plain data: PyYAML parses the text to nodes, and every tag that is not in `_TAKEN` is refused."""
+"""Read YAML as plain data.
+
+PyYAML parses the text to nodes. This module converts the nodes to values, and refuses every tag that is not in
+`_TAKEN`.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ _SAFE: Final = SafeConstructor()
 
 
 class BadYaml(ValueError):
-    """Raised for a text that is not YAML or not plain data. The arguments are the line (from 1) and the problem."""
+    """Raised for a text that is not YAML or not plain data. Its `args` are the line number, from 1, and the problem."""
 
 
 class _Mapped(dict[Any, Any]):
@@ -33,7 +37,7 @@ class _Mapped(dict[Any, Any]):
 
 
 class Shallow(Resolver):
-    """Limits the nesting depth. PyYAML's composer calls itself for each level, and could overflow the stack."""
+    """Limits the nesting depth of YAML, because PyYAML's recursive composer could overflow the stack."""
 
     depth = 0
 
@@ -67,7 +71,7 @@ def _binary(text: str) -> bytes:
 
 _TAKEN: Final[Mapping[type, Mapping[str, Callable[[Any], Any]]]] = {
     yaml.ScalarNode: {
-        # JSON has no dates, so dates stay texts.
+        # Dates stay texts, because the values are used as JSON, which has no dates.
         **dict.fromkeys(("!!str", "!!timestamp", "!!value", "!!python/str", "!!python/unicode"), _same),
         **dict.fromkeys(("!!binary", "!!python/bytes"), _binary),
         "!!null": lambda text: None,
@@ -78,16 +82,19 @@ _TAKEN: Final[Mapping[type, Mapping[str, Callable[[Any], Any]]]] = {
     yaml.SequenceNode: dict.fromkeys(("!!seq", "!!python/list", "!!python/tuple"), _same),
     yaml.MappingNode: {
         **dict.fromkeys(("!!map", "!!python/dict"), _same),
-        # vcrpy writes these two objects for bodies that are files or iterators. Only the data in them is used.
+        # vcrpy writes these two tags for bodies that are files or iterators. The data is taken, but no object is
+        # created.
         "!!python/object/new:_io.BytesIO": lambda made: made["state"][0],
         "!!python/object/apply:builtins.iter": lambda made: made["args"][0],
     },
 }
-"""Maps each type of node to its allowed tags, and each tag to a function that converts the node's content."""
+"""Maps each type of node to a map of its allowed tags. Each tag is mapped to a function that converts the node's
+content.
+"""
 
 
 def load(text: str) -> Any:
-    """Return the value of a YAML text with one document; None if the text is empty. Mappings are `_Mapped`.
+    """Return the value of a YAML text with one document; None if the text is empty. Mappings become `_Mapped` dicts.
 
     Raises BadYaml if the text is not plain data.
     """
@@ -96,7 +103,8 @@ def load(text: str) -> Any:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = ", ".join(filter(None, (error.context, error.problem)))
-        # libyaml parses ahead of the composer, and has its own limit of 1,000 levels.
+        # libyaml has its own limit of 1,000 levels. It may reach this limit before the check in Shallow, because it
+        # parses ahead.
         reason = _TOO_DEEP if "maximum nesting depth" in problem else f"this is not YAML ({problem})."
         raise BadYaml(mark.line + 1 if mark else 1, reason) from error
     except yaml.reader.ReaderError as error:
@@ -108,7 +116,7 @@ def load(text: str) -> Any:
 class _Values:
     """Converts YAML nodes to values, each node once, and counts the values.
 
-    An alias refers to a node that was converted before; all values of this node are then counted again.
+    An alias refers to an earlier node. All values of this node are then counted again, up to _MAX_REPEATED in one file.
     """
 
     def __init__(self) -> None:

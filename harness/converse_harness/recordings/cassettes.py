@@ -1,4 +1,4 @@
-"""Read vcrpy cassettes: YAML or JSON, plain or gzipped, as vcrpy's or a user's serializer writes them.
+"""Read vcrpy cassettes: YAML or JSON files, plain or gzipped, from vcrpy's own serializers or from a user's serializer.
 
 The module reads two layouts: `{"interactions": [{"request", "response"}, ...]}` and `{"requests": [...], "responses":
 [...]}`.
@@ -54,7 +54,7 @@ class OtherTool(NoCassette):
 
 
 class Interaction(NamedTuple):
-    """A request and its response, as the cassette has them; `line` is the number of their first line, from 1."""
+    """A request and its response, as the cassette contains them; `line` is the number of their first line, from 1."""
 
     line: int
     request: Mapping[str, Any]
@@ -168,7 +168,7 @@ def _list(document: Mapping[str, Any], name: str, path: Path) -> list[Any]:
 
 
 def _json_lines(text: str) -> dict[str, list[int]]:
-    """Map each key of a JSON object whose value is a list to the line numbers of the list's entries."""
+    """Return the line numbers of the items of each non-empty list in a JSON object, by the list's key."""
     lines: dict[str, list[int]] = {}
     line, counted = 1, 0
     at = _next(text, text.index("{") + 1)
@@ -190,13 +190,13 @@ def _json_lines(text: str) -> dict[str, list[int]]:
 
 
 def _next(text: str, at: int) -> int:
-    """Return the position of the next value or bracket, after white space, commas and colons."""
+    """Return the position of the next value or bracket from `at` on: white space, commas and colons are skipped."""
     while text[at] in " \t\r\n,:":
         at += 1
     return at
 
 
-# Recognition of files that other tools recorded, so that the error can name the tool
+# The patterns below recognise files that other tools recorded, so that an error can name the tool.
 
 _YAML: Final = r"(?:---\s*\n)?"
 _TOOLS: Final[Mapping[str, str]] = {
@@ -212,7 +212,8 @@ _TOOLS: Final[Mapping[str, str]] = {
     "Hoverfly": r'\{\s*"data":\s*\{\s*"pairs":\s*\[',
     "nock": r'\[\s*\{\s*"scope":',
 }
-"""Maps each tool to a pattern for the beginning of its files. Source: the tools' documentation and public repositories.
+"""Maps the name of each tool to a pattern that matches the beginning of its files. The patterns are based on the tools'
+documentation and on files in public repositories.
 """
 
 _BEGINNING: Final = 64 * 1024

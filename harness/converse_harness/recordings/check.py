@@ -1,7 +1,7 @@
-"""Checks that lines are a valid recording, and that AWS could have sent the recorded answers.
+"""Check that the lines of a file are a valid recording, and that AWS could have sent the recorded answers.
 
-In a valid recording each line has the keys of its kind, and the kinds follow each other in a legal order. AWS could
-have sent an answer if the events are in order and if the answer matches AWS's model or the known additions to this
+In a valid recording, each line has the keys of its kind, and the kinds follow each other in a legal order. AWS could
+have sent an answer if its events are in a legal order, and if it matches AWS's API model or the known additions to this
 model.
 """
 
@@ -43,7 +43,10 @@ from converse_harness.stream.grammar import CARRIED, ERROR_FRAME, GOES_ON, Strea
 
 
 def problems_of(lines: Sequence[Line]) -> Iterator[Problem]:
-    """Yield the format errors in the lines of a recording. `read.session_of` requires lines without format errors."""
+    """Yield the format errors in a recording's lines.
+
+    Only lines without such errors may be passed to `read.session_of`.
+    """
     first, *others = lines
     found = [*line_problems(first, 1), *problems_after("header", others, 1, newer=is_newer(first))]
     if found:
@@ -61,9 +64,10 @@ def problems_of(lines: Sequence[Line]) -> Iterator[Problem]:
 
 
 def line_problems(line: Line, at: int, calls: int = 0, *, newer: bool = False) -> Iterator[Problem]:
-    """Yield the errors within one line; `at` is the line's number in the file, `calls` the number of calls before it.
+    """Yield the errors within one line.
 
-    If `newer` is true, the recording was made with a newer botocore, which may have more operations.
+    `at` is the number of this line in the file, from 1; `calls` is the number of calls above it. If `newer` is true,
+    the recording was made with a newer botocore, so an unknown operation is not an error.
     """
     kind = kind_of(line) if at > 1 else "header"
     if kind == "call":
@@ -74,7 +78,7 @@ def line_problems(line: Line, at: int, calls: int = 0, *, newer: bool = False) -
 
 
 def problems_after(before: str, lines: Sequence[Line], at: int, *, newer: bool = False) -> Iterator[Problem]:
-    """Yield the errors in the lines that follow line `at` of the file; `before` is the kind of line `at`."""
+    """Yield the errors in `lines`. They follow the line with the number `at` in the file, whose kind is `before`."""
     calls = 0
     for number, line in enumerate(lines, at + 1):
         if before == "event" and _is_usual_delta(line):
@@ -102,7 +106,7 @@ def _expected(before: str) -> str:
 
 
 def _is_usual_delta(line: Line) -> bool:
-    """Whether a line is a `contentBlockDelta` event with only a time and a padding, as nearly all lines are."""
+    """Whether a line has only a `contentBlockDelta` event, a valid time and a valid padding, as nearly all lines do."""
     try:
         at, padding = line["t"], line["p"]
         are_valid = type(at) is type(padding) is int and 0 <= at <= LONGEST and 0 <= padding <= len(PADDING)
@@ -112,7 +116,7 @@ def _is_usual_delta(line: Line) -> bool:
 
 
 def _problems(kind: str, line: Line, more: Mapping[str, Key] = MappingProxyType({})) -> Iterator[str]:
-    """Yield the errors in a line's keys and values. The keys of its kind and those in `more` are allowed."""
+    """Yield the errors in a line's keys and values. Allowed are the keys of its `kind`, and the keys in `more`."""
     keys = {**KINDS[kind].keys, **more}
     for key, value in line.items():
         if key not in keys:
@@ -161,7 +165,7 @@ def _event_problems(line: Line) -> Iterator[str]:
 
 
 def _unknown_event_problems(name: str, line: Line) -> Iterator[str]:
-    """Yield the reasons why an event that AWS's model does not contain cannot be encoded as a frame."""
+    """Yield the reason, if any, why an event of a type that is not in AWS's model cannot be encoded as a frame."""
     members = line[name]
     usual = {"code": str, "message": str}
     if name == ERROR_FRAME and is_object(members) and {key: type(each) for key, each in members.items()} != usual:
@@ -177,14 +181,16 @@ _MEMBERS: Final = Key("object", "the members of the event")
 _BESIDE: Final = ", ".join(KINDS["event"].keys)
 
 
-# What AWS could have sent
+# The code below checks whether AWS could have sent an answer.
 
 MAX_PROBLEMS: Final = 5
 """The maximum number of problems listed for one answer; further problems are only counted."""
 
 _NEWER: Final = frozenset({FindingKind.UNKNOWN, FindingKind.ENUM, FindingKind.UNION})
 _OLDER: Final = frozenset({FindingKind.REQUIRED, FindingKind.LENGTH, FindingKind.RANGE, FindingKind.PATTERN})
-"""The kinds of findings to ignore in a recording made with a newer (`_NEWER`) or older (`_OLDER`) botocore."""
+"""The kinds of validation findings to ignore in a recording that was made with a newer (`_NEWER`) or older (`_OLDER`)
+botocore than the installed one.
+"""
 
 _Kinds = Collection[FindingKind]
 
@@ -197,7 +203,7 @@ _LIMITS: Final = frozenset({"min", "max", "pattern", "enum"})
 
 
 def faults_of(exchange: RecordedExchange) -> list[str]:
-    """Return the violations in an answer as texts, for the key `faults`; empty if the answer is legal."""
+    """Return the texts for the key `faults` of a call: at most MAX_PROBLEMS violations of AWS's rules in its answer."""
     found = [text for _, text in illegal(exchange)]
     if len(found) > MAX_PROBLEMS:
         found[MAX_PROBLEMS - 1 :] = [f"and {len(found) - MAX_PROBLEMS + 1} more"]
@@ -210,20 +216,21 @@ def is_newer(header: Line) -> bool:
 
 
 def _other_models(header: Line) -> _Kinds:
-    """Return the kinds of findings to ignore in a recording because it was made with another botocore."""
+    """Return the kinds of validation findings to ignore if a recording was made with another version of botocore."""
     made, here = _version(header.get("botocore")), _version(bedrock.botocore_version())
     return () if made in ((), here) else _NEWER if made > here else _OLDER
 
 
 def illegal(exchange: RecordedExchange, allowing: _Kinds = ()) -> Iterator[tuple[int, str]]:
-    """Yield each violation in an answer as text, with the distance in lines from the line of the call.
+    """Yield each violation of AWS's rules in an answer, as a text.
 
-    `allowing` are the kinds of findings to ignore.
+    The number before the text is the distance, in lines, from the line of the call. `allowing` are the kinds of
+    validation findings to ignore.
     """
     if "failed" in exchange.head:
         return
     if any(key.startswith("body") for key in exchange.head):
-        if exchange.end is None:  # an incomplete body cannot be checked
+        if exchange.end is None:  # a body that was cut off cannot be checked
             yield from ((1, text) for text in _body_problems(exchange, allowing))
     elif (status := exchange.head["status"]) != 200:
         yield 1, f'status {status} has no body; only 200 has a stream. Give it a "body".'
@@ -236,7 +243,7 @@ def illegal(exchange: RecordedExchange, allowing: _Kinds = ()) -> Iterator[tuple
 
 
 def violations(exchange: RecordedExchange, header: Line) -> Iterator[Problem]:
-    """Yield a problem for each violation in an answer; yield none if the line of its call has the key `faults`."""
+    """Yield each violation of AWS's rules in an answer; none if the call's key `faults` says that they are intended."""
     if not exchange.faults:
         advice = f'Mend it; or if it is meant, say so in line {exchange.at}: "faults": ["what is wrong"].'
         for offset, text in illegal(exchange, _other_models(header)):
@@ -292,13 +299,15 @@ def _violations(shape: str, parsed: object, allowing: _Kinds) -> Iterator[str]:
 def _stream_problems(
     exchange: RecordedExchange, operation: bedrock.Operation, allowing: _Kinds
 ) -> Iterator[tuple[int, str]]:
-    order = StreamOrder() if operation.name == "ConverseStream" else None  # None after the first event in a wrong order
+    # Set to None after the first event in a wrong order.
+    order = StreamOrder() if operation.name == "ConverseStream" else None
     usual = _usual_deltas()
     for offset, line in enumerate(exchange.events, 2):
         if order is not None and order.state in usual:
             text = order.more_text(line.get("contentBlockDelta"))
             if text is not None and (text.isascii() or is_text(text)):
-                # This delta continues a block, as nearly all events do. Such a delta needs no check against the model.
+                # This event continues the text of a block, as nearly all events do. It needs no slow check against
+                # AWS's model.
                 order.position += 1
                 continue
         found = event_of(line)
@@ -336,7 +345,7 @@ def _model_problems(
 
 @cache
 def _usual_deltas() -> frozenset[str]:
-    """Return the states of `grammar.GOES_ON` in which the installed model does not limit the text of a delta."""
+    """Return the states of a StreamOrder in which a delta may continue a text, if AWS's model allows any text there."""
     return frozenset(
         state
         for state, member in GOES_ON.items()
@@ -345,7 +354,10 @@ def _usual_deltas() -> frozenset[str]:
 
 
 def _is_cut_off(exchange: RecordedExchange, index: int) -> bool:
-    """Whether an answer was cut off within a frame: its lines from `index` on contain only the beginning of a frame."""
+    """Whether an answer was cut off within a frame.
+
+    Then its stream lines from `index` on contain only the beginning of a frame.
+    """
     if exchange.end is None:
         return False
     decoder = Decoder()

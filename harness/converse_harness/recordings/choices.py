@@ -1,4 +1,7 @@
-"""The record modes and the paths of tests' recordings. The module imports quickly: pytest imports it at each start."""
+"""The record modes, and the paths of the recordings of tests.
+
+This module must be fast to import: each start of pytest imports it.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,9 @@ TEST_MODES: Final[Mapping[str, str]] = {
     **{str(mode): meaning for mode, meaning in MODES.items()},
     INLINE: "record if there is no file yet, and write the replies into the test as `converse.script(...)`",
 }
-"""Maps each record mode of pytest to its description. The mode `inline` exists only here, because it edits tests."""
+"""Maps each record mode that pytest accepts to its description. Only pytest has the mode `inline`, because it edits
+tests.
+"""
 
 Failed = Literal["aside", "write", "drop"]
 
@@ -38,28 +43,30 @@ FAILED: Final[Mapping[Failed, str]] = {
     "write": "write it as the recording, as if the test had passed",
     "drop": "discard it",
 }
-"""Maps each value of `Failed`, which decides what is done with a failed test's recording, to its description. The first
-value is the default.
+"""Maps each value of `Failed` to its description. The value decides where a failed test's recording is written, if at
+all. The first value is the default.
 """
 
 
 USED_FILES: Final[set[str]] = set()
-"""The `identity` of each recording file that this process used."""
+"""The path of each recording file that this process used, as `identity` returns it."""
 
 
 OPENED: Final[Counter[str]] = Counter()
-"""The number of times that this process opened each file to play it, by `identity`."""
+"""How many times this process opened each recording to play it. The keys are paths as `identity` returns them."""
 
 
 def identity(path: Path) -> str:
-    """Return the real path of a file as text, which is equal for all paths of one file."""
+    """Return the real path of a file as a text. Different paths to one file give the same text."""
     return os.path.normcase(os.path.realpath(path))
 
 
 SUFFIX: Final = ".jsonl"
 
 LONGEST: Final = 200
-"""The maximum length, in bytes, of a file's or folder's name. File systems allow 255; a partial file adds a suffix."""
+"""The maximum length, in bytes, of a file's or folder's name. File systems allow 255, but a file that is being written
+has a longer name.
+"""
 
 _ALLOWED: Final = "A-Z a-z 0-9 _ - . , + = @ ( ) [ ]"
 """The characters allowed in names, as error messages show them. All are ASCII and valid in every file system."""
@@ -67,7 +74,7 @@ _ALLOWED: Final = "A-Z a-z 0-9 _ - . , + = @ ( ) [ ]"
 _OTHERS: Final = r"[^A-Za-z0-9_.,+=@()\[\]-]"
 
 _DEVICES: Final = r"(?i)(con|prn|aux|nul|com[0-9]|lpt[0-9])(?=\.|$)"
-"""The beginning of a name that is a device on Windows."""
+"""Matches the beginning of a file name that Windows would take for a device."""
 
 _RULES: Final = (
     f'A name is a path below the folder of recordings: parts of {_ALLOWED} with "/" between them; no part is longer '
@@ -77,7 +84,7 @@ _RULES: Final = (
 
 
 def given_path(name: object) -> PurePosixPath:
-    """Return the path of the recording with this name, relative to the folder of recordings.
+    """Return the path of the recording that a user calls `name`, relative to the folder of recordings.
 
     Raises ReplyError for an invalid name.
 
@@ -113,11 +120,11 @@ def _problem(part: str) -> str:
 
 
 def path_of_test(module: Iterable[str], classes: Iterable[str], name: str, *, has_twin: bool = False) -> PurePosixPath:
-    """Return the path of a test's recording: the path of its module without `.py`, then class, function and parameters.
+    """Return the path of a test's recording: its module's path without `.py`, then its class, function and parameters.
 
-    Forbidden characters are replaced, and a long name is cut; a short hash of the whole name then makes the new name
-    unique. If the name of another test differs only in capital letters, `has_twin` is true and adds the hash, too: on
-    some file systems, `[a]` and `[A]` are one file.
+    Forbidden characters are replaced, and long names are cut. A changed name ends with a hash of the whole name, so
+    that it is unique. With `has_twin` the file's name always ends with a hash. Set `has_twin` if another test's name
+    differs only in upper and lower case, because some file systems treat these names as one.
 
     >>> str(path_of_test(["tests", "test_trips.py"], ["TestTrain"], "test_trip[Chur-True]"))
     'tests/test_trips/TestTrain.test_trip[Chur-True].jsonl'
@@ -131,9 +138,9 @@ def path_of_test(module: Iterable[str], classes: Iterable[str], name: str, *, ha
 
 
 def _safe(text: str, suffix: str = "", *, unlike: bool = False) -> str:
-    """Return a text as a name that is valid on every file system.
+    """Return a file name, valid on every file system, for a text. `suffix` is not included, but counts for the length.
 
-    The name ends with a hash if the text itself is invalid or too long with `suffix`, or if `unlike` is true.
+    The name ends with a hash if `text` had to be changed or cut, or if `unlike` is true.
     """
     name = re.sub(_OTHERS, "_", text)
     name = re.sub(r"^\.|\.$", "_", re.sub(_DEVICES, r"\1_", name, count=1) if re.match(_DEVICES, name) else name)
@@ -144,5 +151,5 @@ def _safe(text: str, suffix: str = "", *, unlike: bool = False) -> str:
 
 
 def failed_path(path: Path) -> Path:
-    """Return the path of a failed test's recording, in the same folder as the usual recording `path`."""
+    """Return the path of a failed test's recording. `path` is the path of the test's usual recording."""
     return path.with_name(path.name.removesuffix(SUFFIX) + FAILED_SUFFIX)

@@ -1,4 +1,4 @@
-"""Find the differences between two JSON values or two recordings, and display these differences in a few lines."""
+"""Find the differences between two JSON values or two recordings, and display each difference in a few lines."""
 
 from __future__ import annotations
 
@@ -25,20 +25,24 @@ class _Absent:
 ABSENT: Final = _Absent()
 
 _WIDTH: Final = 72
-"""The maximum number of characters of a value that are shown."""
+"""The maximum number of characters of a differing value that are shown. The rest is cut."""
 
 _BEFORE: Final = 24
-"""The maximum number of characters of a cut text before the first difference; at most a third of the whole text."""
+"""The maximum number of characters shown before the first difference if a text is cut. They are at most a third of the
+text that is shown.
+"""
 
 _MANY: Final = 2000
-"""If lists have more items than this between their common beginning and end, difflib ignores frequent items."""
+"""If two lists have more items than this between their common beginning and end, difflib ignores frequent items, to
+save time.
+"""
 
 
 class Difference(NamedTuple):
-    """One place where two values differ: the path of the place, the old value and the new value.
+    """One difference between two JSON values: `path` leads to the place where the values `old` and `new` differ.
 
-    A missing value is ABSENT. `was` is the path of the place in the old value. The indexes in `was` differ from the
-    indexes in `path` if earlier list items were added or removed.
+    ABSENT stands for a missing value. `was` is the path to the same place in the old JSON value. Its list indexes
+    differ from those in `path` if earlier list items were added or removed.
     """
 
     path: Steps
@@ -54,20 +58,21 @@ class Pair(NamedTuple):
     new: int | None
 
     def items(self, old: Sequence[Any], new: Sequence[Any], none: Any = None) -> tuple[Any, Any]:
-        """Return both items; `none` stands for a missing item."""
+        """Return the two items of the lists `old` and `new`; `none` stands for a missing item."""
         return none if self.old is None else old[self.old], none if self.new is None else new[self.new]
 
     @property
     def indexes(self) -> tuple[int, int]:
-        """The indexes of both items. If one item is missing, both indexes are the index of the other item."""
+        """The indexes of both items. In place of a missing item's index stands the index of the other item."""
         return self.new or 0 if self.old is None else self.old, self.old or 0 if self.new is None else self.new
 
 
 def differences(old: object, new: object, path: Steps = (), was: Steps = ()) -> Iterator[Difference]:
-    """Yield the places where two JSON values differ. If a list item was added or removed, later items are still equal.
+    """Yield the places where two JSON values differ.
 
-    An index in a path is an index of the new list, or of the old list if the item was removed. 1, 1.0 and true are
-    three different values.
+    An added or removed list item is one difference: the items after it are still equal. All paths in the differences
+    begin with `path` and `was`, the paths to `new` and `old`. In `Difference.path`, an item has its index in the new
+    list, but a removed item has its index in the old list. 1, 1.0 and true are three different values.
 
     >>> for difference in differences({"a": [1, 2, 3], "b": "x"}, {"a": [1, 3], "b": "y"}):
     ...     print(*difference)
@@ -95,12 +100,13 @@ def differ(old: object, new: object) -> bool:
 def aligned(old: Sequence[Any], new: Sequence[Any], *keys: Callable[[Any], str], leftovers: bool = True) -> list[Pair]:
     """Return the pairs of corresponding items of two lists, in order.
 
-    First, items for which the first of `keys` returns equal texts are paired; then, between these pairs, items with
-    equal texts for the next key. If `leftovers` is true, all other items between two pairs are paired in order.
+    An item without a counterpart is a pair with None. The first function of `keys` returns a text for each item, and
+    items with equal texts are paired. Between these pairs, the next function is used in the same way, and so on. If
+    `leftovers` is true, the items that remain between two pairs are then paired in order.
     """
 
     def between(olds: range, news: range, keys: Sequence[Callable[[Any], str]]) -> Iterator[Pair]:
-        """Yield the pairs of the items with these indexes."""
+        """Yield the pairs of the old items at the indexes `olds` and the new items at `news`."""
         if not keys or not olds or not news:
             together = min(len(olds), len(news)) if leftovers else 0
             yield from map(Pair, olds[:together], news[:together])
@@ -109,7 +115,7 @@ def aligned(old: Sequence[Any], new: Sequence[Any], *keys: Callable[[Any], str],
             return
         first, *others = keys
         before, after = [first(old[index]) for index in olds], [first(new[index]) for index in news]
-        # Two long lists usually have a long common beginning and a long common end, which need no search.
+        # Long lists usually have a long common beginning and end. These are paired without difflib, which is slow.
         start = common_length(before, after)
         stop = common_length(before[start:][::-1], after[start:][::-1])
         yield from map(Pair, olds[:start], news[:start])
@@ -124,18 +130,18 @@ def aligned(old: Sequence[Any], new: Sequence[Any], *keys: Callable[[Any], str],
 
 
 def _outline(value: object) -> str:
-    """Return the role and the keys of an object as text; the type of any other value."""
+    """Return the role and the keys of an object as text; for any other value, return the name of its type."""
     return f"{value.get('role')} {sorted(value)}" if is_object(value) else type(value).__name__
 
 
-# The display of differences
+# The code below displays differences.
 
 
 def shown(old: object, new: object, width: int = _WIDTH) -> tuple[str, str]:
-    """Return two differing values as text, each on one line.
+    """Return the texts that show two differing values, each on one line.
 
-    Long texts are cut around the difference. Secrets (also encoded ones) are masked first, because a secret cannot be
-    recognised in a part of a base64 text.
+    Long texts are cut to the part around the first difference. Secrets, even encoded ones, are masked before the cut,
+    because a part of a secret could not be recognised.
 
     >>> shown("It is warm and sunny in Chur, " * 9 + "up there", "It is warm and sunny in Chur, " * 9 + "in there", 40)
     ('"...ny in Chur, up there"', '"...ny in Chur, in there"')
@@ -152,7 +158,8 @@ def shown(old: object, new: object, width: int = _WIDTH) -> tuple[str, str]:
 def _flat(value: object) -> str:
     if value is ABSENT:
         return ""
-    from converse_harness.recordings.redaction import value_without_secrets  # slow to import, and few runs need it
+    # Imported here, because it is slow to import and seldom needed.
+    from converse_harness.recordings.redaction import value_without_secrets
 
     with suppress(RecursionError):
         value = value_without_secrets(value, own_secrets())
@@ -166,7 +173,7 @@ def _masked(value: object) -> object:
 
 
 def _cut(text: str, start: int, width: int, value: object) -> str:
-    """Return `width` characters of the text of a value, from `start` on. If the value is a text, it is quoted."""
+    """Return `width` characters of `text`, which shows `value`, from `start` on; in quotes if `value` is a string."""
     end = start + width
     piece = f"{'...' if start else ''}{text[start:end]}{'...' if end < len(text) else ''}"
     return _printable(json.dumps(piece, ensure_ascii=False) if isinstance(value, str) else piece)
@@ -181,18 +188,18 @@ def lines_of(difference: Difference) -> Iterator[str]:
 
 
 def _printable(text: str) -> str:
-    """Escape the unprintable characters of a text, for instance characters that move the cursor."""
+    """Return a text with its unprintable characters escaped, for instance characters that move the cursor."""
     return "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in text)
 
 
 _TIMES: Final = frozenset({"t"})
-"""The keys of a line whose values are times."""
+"""The keys of a recording's line whose values are times."""
 
 _DURATIONS: Final = frozenset({"latencyMs", "guardrailProcessingLatency"})
-"""Members of an answer whose values are durations in milliseconds."""
+"""The members of an answer whose values are durations in milliseconds."""
 
 _CHANCE: Final = frozenset({"p", "joined", "requestId", "payload", "frame"})
-"""Keys of a line with values that differ by chance in each recording, such as padding and request ids."""
+"""The keys of a recording's line whose values differ by chance in each recording, such as padding and request ids."""
 
 
 class Compared(NamedTuple):
@@ -209,12 +216,12 @@ class Compared(NamedTuple):
 
 
 def compare(old: RecordedSession, new: RecordedSession, *, times: bool = False, chance: bool = False) -> list[Compared]:
-    """Return the exchanges of two sessions in pairs, with the differences of each pair.
+    """Return the exchanges of two sessions in pairs, with the differences within each pair.
 
-    Times are compared only if `times` is true, the keys of _CHANCE only if `chance` is true. If both are false, the
-    deltas of one block are compared as one text if this gives fewer differences. Exchanges with equal request and
-    outcome are paired first. Then exchanges with an equal request are paired, then with an equal shape, and then with
-    equal operation and model.
+    Times are compared only if `times` is true, the keys of _CHANCE only if `chance` is true. If both are false,
+    successive deltas of a text are joined before the comparison, where this gives fewer differences. Exchanges with
+    equal request and status or failure are paired first. The others are paired by equal request, then by equal shape of
+    the request (rule "shape"), then by equal operation and model.
     """
     hidden = (frozenset[str]() if times else _TIMES) | (frozenset[str]() if chance else _CHANCE)
     pairs = aligned(old.exchanges, new.exchanges, *_LIKENESS, leftovers=False)
@@ -231,7 +238,7 @@ _LIKENESS: Final[tuple[Callable[[RecordedExchange], str], ...]] = (
 
 
 def _differences(old: RecordedExchange, new: RecordedExchange, hidden: frozenset[str]) -> Iterator[Difference]:
-    yield from differences(old.call | {"call": 0}, new.call | {"call": 0})  # the numbers of the calls do not count
+    yield from differences(old.call | {"call": 0}, new.call | {"call": 0})  # the calls may have different numbers
     yield from differences(_line(old.head, hidden), _line(new.head, hidden), ("answer",), ("answer",))
     found = list(_of_events(old.events, new.events, hidden))
     if found and hidden >= _TIMES | _CHANCE:
@@ -249,7 +256,11 @@ def _of_events(old: Sequence[Line], new: Sequence[Line], hidden: frozenset[str])
 
 
 def _line(line: Line, hidden: frozenset[str]) -> dict[str, Any]:
-    """Return a copy of a line without the keys in `hidden`; `frame` is kept if the line has no event."""
+    """Return a copy of a line without the keys in `hidden`.
+
+    `frame` is kept if the line has no event, since it is then the content. If times are hidden, durations in the body
+    or metadata are left out, too.
+    """
     alone = "frame" in line and event_of(line) is None
     kept = {name: value for name, value in line.items() if name not in hidden or (name == "frame" and alone)}
     if hidden >= _TIMES:
@@ -264,7 +275,7 @@ def _without_durations(value: Any) -> Any:
 
 
 def _joined(events: Sequence[Line]) -> list[Line]:
-    """Return the events with consecutive deltas of the same text joined into one delta."""
+    """Return the events of a stream, with consecutive deltas of the same text joined into one delta."""
     made: list[Line] = []
     for line in events:
         before = _text_of(made[-1]) if made else None
@@ -281,7 +292,10 @@ def _joined(events: Sequence[Line]) -> list[Line]:
 
 
 def _text_of(line: Line) -> tuple[Any, Steps, str] | None:
-    """Return the block's index, the path and the text of a delta that contains only one text; None for other lines."""
+    """Return the block's index, the path in the delta, and the text, if a line is a delta with one text only.
+
+    Return None for other lines.
+    """
     event = line.get("contentBlockDelta")
     if not is_object(event) or event.keys() != {"contentBlockIndex", "delta"}:
         return None

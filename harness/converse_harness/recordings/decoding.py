@@ -1,4 +1,4 @@
-"""Find every text in a recording, including texts that are encoded, compressed or split into pieces."""
+"""Find every text in a recording, even if the text is encoded, compressed or split into pieces."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from converse_harness.json_values import Steps, is_array, is_object, parsed_json
 from converse_harness.recordings.encodings import ALL, LARGE, LONG_RUN, RUN, WHOLE, WHOLE_FORMS, bytes_of, texts_of
 
 _DEPTH: Final = 6
-"""The maximum number of nested encodings that are decoded."""
+"""Encodings within encodings are decoded up to this number of levels."""
 
 
 class View(NamedTuple):
-    """A text in a recording: the number of its line, its path in the line's JSON, and the encodings that were decoded.
+    """A text in a recording: its line number, its path in the line's JSON, and `form`, the encodings that were decoded.
 
-    If `binary` is true, the text is binary data such as an image. Escapes or JSON in such data are accidental, and are
-    not decoded.
+    If `binary` is true, the text is binary data such as an image. Such data may look like escapes or JSON by chance, so
+    these are not decoded in it.
     """
 
     text: str
@@ -34,8 +34,8 @@ class View(NamedTuple):
 class Joined:
     """The joined texts of several views: one search in a long text is faster than many searches in short texts.
 
-    `text` is the joined text. `searched` is `text` without runs of base64 that are too long to be secrets. `view_at`
-    accepts positions in both.
+    `text` is the joined text. `searched` is `text` without base64 that is too long to be a secret. `view_at` accepts a
+    position in either of them.
     """
 
     BETWEEN: Final = "\n\x00\n"
@@ -48,13 +48,17 @@ class Joined:
         self._starts = list(accumulate((len(view.text) + len(self.BETWEEN) for view in views), initial=0))
 
     def view_at(self, position: int) -> View:
-        """Return the view that contains a position of the joined text."""
+        """Return the view that contains this position of `text` or `searched`."""
         return self.views[bisect_right(self._starts, position) - 1]
 
 
 def levels(views: Iterable[View]) -> Iterator[Joined]:
-    """Yield the views in groups, then the views decoded from them in groups, and so on for each level of encoding."""
-    # A large text is searched only once: each request of a session may repeat the same image.
+    """Yield the views, joined in groups.
+
+    Then decode their texts, and yield the decoded texts in groups, too; and so on for each level of encoding.
+    """
+    # `seen` prevents a second search in the same large text, because each request of a session may repeat the same
+    # image.
     seen: set[object] = set()
     runs: set[object] = set()
     level: list[View] = list(views)
@@ -72,10 +76,11 @@ def levels(views: Iterable[View]) -> Iterator[Joined]:
 
 
 def views_of(line: Any, number: int) -> Iterator[View]:
-    """Yield the texts of one line, not decoded: keys, strings, and integers above 10**9.
+    """Yield the keys, the strings and the integers above 10**9 in the JSON value `line`, without decoding them.
 
-    A value with a name is yielded as `name: value`. The name is the key of the value, the key of the list around it, or
-    the first item of a pair whose second item is the value.
+    A value that has a name is yielded as `name: value`. The name is the value's key, or the key of the list that
+    contains the value. In a list of two texts, the first text is the name of the second. The bytes of a JavaScript
+    Buffer are decoded.
     """
     stack: list[tuple[Any, Steps, str]] = [(line, (), "")]
     while stack:
@@ -84,7 +89,8 @@ def views_of(line: Any, number: int) -> Iterator[View]:
             later: list[tuple[Any, Steps, str]] = []
             data = value.get("data") if value.get("type") == "Buffer" else None
             if is_array(data) and all(type(byte) is int and 0 <= byte < 256 for byte in data):
-                for form, text, binary in texts_of(bytes(data)):  # JavaScript writes a Buffer as a list of numbers
+                # JavaScript writes the bytes of a Buffer as a list of numbers.
+                for form, text, binary in texts_of(bytes(data)):
                     yield View(text, number, (*path, "data"), ("Buffer", *form), binary)
             names = value_names(value)
             for key, item in value.items():
@@ -105,13 +111,16 @@ def views_of(line: Any, number: int) -> Iterator[View]:
 
 
 def value_names(value: Mapping[str, Any]) -> dict[str, str]:
-    """Map each key of an object to the name of its value: the key itself or, at the key `value`, the text at `name`."""
+    """Map each key of an object to the name of the key's value, which is usually the key itself.
+
+    If the object has a text at a key such as `name`, this text is the name of the value at a key such as `value`.
+    """
     named = next((value[key] for key in _NAMES if type(value.get(key)) is str), "")
     return {key: named if named and key in _VALUES else str(key) for key in value}
 
 
 def is_pair(value: Sequence[Any]) -> bool:
-    """Whether a list is a pair of texts, the first of which may be the name of the second."""
+    """Whether a list is a pair of texts, because then the first text may be the name of the second."""
     return [type(each) for each in value[:3]] == [str, str]
 
 
@@ -120,10 +129,11 @@ _VALUES: Final = ("value", "Value", "values", "Values")
 
 
 def in_pieces(values: Iterable[Any]) -> Iterator[tuple[Steps, str]]:
-    """Yield the texts whose pieces are in successive JSON values: the path of each text, and its joined pieces.
+    """Yield the texts that are split over successive JSON values: the path of each text, and its joined pieces.
 
-    Strings at the same path are joined; list indexes in the path are ignored. Strings are joined only if the numbers
-    beside them, at keys that end in `index`, are equal. Base64 of JSON is decoded first.
+    Strings at the same path are pieces of one text; list indexes in the path are ignored. If an object has numbers at
+    keys that end in `index`, only strings with equal numbers are joined. Strings that are JSON in base64 are decoded
+    first.
     """
     joined: dict[tuple[Steps, object], list[str]] = {}
     for value in values:
@@ -152,16 +162,16 @@ def _leaves(value: Any, path: Steps, indices: tuple[object, ...]) -> Iterator[tu
 
 def _json_in_base64(text: str) -> Any:
     """Return the JSON object or array that a text encodes in base64; None if the text encodes none."""
-    if text.startswith(("e", "W")):  # the base64 of a text that begins with { or [ begins with these characters
+    if text.startswith(("e", "W")):  # the base64 of a text that begins with { or [ begins with e or W
         with suppress(ValueError):
             return parsed_json(base64.b64decode(text, validate=True))
     return None
 
 
 def _in_json(text: str) -> tuple[list[Any], bool]:
-    """Return the JSON values in a text or on its lines; and true if these values may contain the pieces of one text.
+    """Return the JSON in a text: a single value, or the values on its lines. A name may stand before the first value.
 
-    A name may precede the JSON.
+    The second result is true if the values, or the items of a single list, may contain the pieces of one text.
     """
     start = min((at for at in (text.find("{"), text.find("[")) if at >= 0), default=-1)
     if start < 0:
@@ -176,7 +186,9 @@ def _in_json(text: str) -> tuple[list[Any], bool]:
 
 _LONGEST_NAME: Final = 200
 LINE_OF_JSON: Final = re.compile(r"^[ \t]*(?:(?:data:|[\d.]+ ms)[ \t]*)?([{\[].*)", re.MULTILINE)
-"""Matches a line with JSON, also in server-sent events (`data: {`) and in transcripts (`12 ms {`)."""
+"""Matches a line with JSON. Before the JSON, the line may have `data:`, as in server-sent events, or a time such as `12
+ms`, as in transcripts.
+"""
 
 
 def _parsed(text: str) -> Any:
@@ -188,9 +200,10 @@ _LARGE_NUMBER: Final = 10**9
 
 
 def _decoded(group: Joined, runs: set[object]) -> Iterator[View]:
-    """Yield the texts decoded from a group.
+    """Yield the texts that are decoded from the texts of a group.
 
-    `runs` contains the runs of base64 and hex that were decoded before; the runs of this group are added.
+    `runs` contains the runs of base64 or hex characters that were decoded before, which are skipped. The runs of this
+    group are added to it.
     """
     for view in group.views:
         if not view.binary:
@@ -208,10 +221,10 @@ def _decoded(group: Joined, runs: set[object]) -> Iterator[View]:
 
 
 def _as_whole(view: View) -> Iterator[View]:
-    """Yield a view of the text decoded with each single encoding of WHOLE, and one with all of them applied in turn.
+    """Decode the text of a view with each encoding in WHOLE alone, and with all of them in turn.
 
-    A text that was already decoded with one of these encodings is decoded only with the same encoding again, or with
-    all: to try every order of the encodings would take too long.
+    Yield a view of each changed text. If the view's text was itself decoded with one of these encodings, only this one
+    and all of them in turn are tried. To try every order of the encodings would take too long.
     """
     last = view.form[-1] if view.form else ""
     made = view.text
@@ -226,7 +239,7 @@ def _as_whole(view: View) -> Iterator[View]:
 
 
 def _structured(view: View) -> Iterator[View]:
-    """Yield the texts of the JSON values in a view, and the texts that are split over several of these values."""
+    """Yield the texts in the JSON values of a view, and the texts that are split over several of these values."""
     values, in_turn = _in_json(view.text)
     for value in values:
         for inner in views_of(value, view.line):
@@ -243,9 +256,9 @@ _BEFORE_VALUE: Final = frozenset(" \t\n:=\"'")
 
 
 def _name_before(text: str, at: int) -> str:
-    """Return the name before a value, such as `password: `; "" if the value has no name.
+    """Return the name before the value at the index `at` of a text, such as `password: `; "" if it has no name.
 
-    For example, only the name shows that a base64 value in a Kubernetes file is a secret.
+    Sometimes only the name shows that a value is a secret, for example base64 in a Kubernetes file.
     """
     if text[at - 1 : at] not in _BEFORE_VALUE:
         return ""

@@ -1,4 +1,4 @@
-"""Add tests and imports to Python files. All other lines stay as they are, byte for byte."""
+"""Add tests and imports to Python files. All other lines keep their exact bytes."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ _LINE_LENGTHS: Final = (
     ("ruff.toml", "line-length"),
     (".ruff.toml", "line-length"),
 )
-"""The configuration files that may set a project's line length, each with the path of this setting in the file."""
+"""The configuration files that may set a project's line length. After the name of each file stand the keys that lead to
+the setting.
+"""
 
 _NARROWEST: Final = 40
-"""Settings below this number of columns are ignored."""
+"""A line length below this number of columns is ignored."""
 
 
 class CannotEdit(Exception):
@@ -32,7 +34,7 @@ class CannotEdit(Exception):
 
 
 def line_length(path: Path) -> int:
-    """Return the line length in the ruff or black settings of a file's project; 88 without a setting."""
+    """Return the line length that is set for ruff or black in the project of the file `path`; 88 if none is set."""
     import tomllib
 
     for folder in path.resolve().parents:
@@ -44,7 +46,7 @@ def line_length(path: Path) -> int:
             if isinstance(found, int) and found >= _NARROWEST:
                 return found
         if member_of(settings, "pyproject.toml", "project") is not None:
-            break  # the folder is the root of the project
+            break  # the folder is the root of the project, so folders above it do not count
     return WIDTH
 
 
@@ -60,9 +62,10 @@ def parsed(source: str) -> ast.Module:
 
 
 def with_test(source: str, test: str, name: str, names: Sequence[str]) -> str:
-    """Return the source of a file with the test added at its end, and with imports of `names` from `converse_harness`.
+    """Return `source` with the code `test` added at its end, and with imports of `names` from `converse_harness`.
 
-    Raises CannotEdit if the file already contains a test with this name, or uses one of the names for something else.
+    Raises CannotEdit if the file already defines `name`, the name of the test, or uses one of `names` for something
+    else.
     """
     module = parsed(source)
     if name in set(_bound(module)):
@@ -74,7 +77,7 @@ def with_test(source: str, test: str, name: str, names: Sequence[str]) -> str:
 
 
 def read_source(path: Path) -> str:
-    """Return the text of a Python file with its own line ends.
+    """Return the text of a Python file, without conversion of its line ends.
 
     Raises CannotEdit for a file that is not UTF-8, and OSError for a file that cannot be read.
     """
@@ -85,20 +88,21 @@ def read_source(path: Path) -> str:
 
 
 def lines_of(source: str) -> list[str]:
-    """Return the lines of a file with their line ends.
+    """Return the lines of a text, each with its line end.
 
-    Lines are counted as Python counts them: a form feed or U+2028 does not end a line.
+    The lines agree with the line numbers of `ast`: a form feed or U+2028 does not end a line, unlike in
+    `str.splitlines`.
     """
     return re.findall(r"[^\n]*\n|[^\n]+", source)
 
 
 def newline_of(source: str) -> str:
-    r"""Return the line end of a file: `\r\n` if it occurs in the file, otherwise `\n`."""
+    r"""Return the line end for new lines of a file: `\r\n` if it occurs in `source`, otherwise `\n`."""
     return "\r\n" if "\r\n" in source else "\n"
 
 
 def with_imports(source: str, names: Iterable[str]) -> str:
-    """Return the source of a file with imports of these names from `converse_harness`.
+    """Return `source` with imports of `names` from `converse_harness` added, if they are missing.
 
     Raises CannotEdit if the module uses one of the names for something else.
     """
@@ -126,9 +130,10 @@ def with_imports(source: str, names: Iterable[str]) -> str:
 
 
 def _place(module: ast.Module, line: str) -> tuple[int, int, int]:
-    """Return the place for an import: the number of lines above it, and the numbers of blank lines before and after it.
+    """Return after how many lines to insert the import `line`, and how many blank lines to add before and after it.
 
-    The place is in the first block of imports, in alphabetical order. Without imports, it is below the docstring.
+    It is inserted into the first block of imports, in alphabetical order. If there is none, it is inserted below the
+    docstring.
     """
     body, docstring = module.body, ast.get_docstring(module, clean=False) is not None
     imports = [*takewhile(lambda node: isinstance(node, ast.Import | ast.ImportFrom), body[docstring:])]
@@ -139,7 +144,8 @@ def _place(module: ast.Module, line: str) -> tuple[int, int, int]:
         at = (body[first - 1].end_lineno or 0) if first else 0
         gap = body[first].lineno - 1 - at if body[first:] else 1
         return at, int(at > 0), int(gap == 0)
-    # `import x` comes before `from x import y`, both in alphabetical order. Existing imports are not sorted.
+    # All `import x` come before all `from x import y`; each kind is in alphabetical order. Existing imports are not
+    # moved.
     above = [node for node in others if _statement_order(ast.unparse(node)) <= _statement_order(line)]
     return (above[-1].end_lineno or 0) if above else others[0].lineno - 1, 0, 0
 
@@ -149,18 +155,18 @@ def _statement_order(line: str) -> tuple[bool, str]:
 
 
 def _import_order(name: str) -> tuple[int, str]:
-    """Return the sort key of a name in isort's order: constants, then classes, then other names."""
+    """Return a sort key that orders imported names as isort does: constants, then classes, then other names."""
     return (0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2), name
 
 
 def imports_of(module: ast.Module) -> list[ast.ImportFrom]:
-    """Return the statements at the top level of a module that import names from `converse_harness`."""
+    """Return a module's top-level statements of the form `from converse_harness import ...`."""
     statements = [node for node in module.body if isinstance(node, ast.ImportFrom)]
     return [node for node in statements if node.module == PACKAGE and not node.level]
 
 
 def _bound(module: ast.Module) -> Iterator[str]:
-    """Yield the names that a module binds at its top level."""
+    """Yield the names that a module defines, assigns or imports at its top level."""
     waiting: list[ast.AST] = [*module.body]
     while waiting:
         node = waiting.pop()

@@ -1,4 +1,7 @@
-"""Decode encoded or compressed parts of texts and bytes, within limits: a megabyte can expand to gigabytes."""
+"""Decode encoded or compressed parts of texts and bytes.
+
+The size of the result is limited, because a megabyte can expand to gigabytes.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +24,16 @@ from converse_harness.errors import DamagedData
 from converse_harness.stream.frames import PRELUDE_LENGTH, Decoder
 
 LARGE: Final = 64 * 1024
-"""Texts with at least this number of characters are searched one by one; shorter texts are searched together."""
+"""Texts with at least this number of characters are searched one by one. Shorter texts are joined and searched
+together.
+"""
 
 GZIP: Final = b"\x1f\x8b"
 """The first two bytes of gzip data."""
 
 MAX_BODY: Final = 64 * 1024 * 1024
 MAX_FILE: Final = 512 * 1024 * 1024
-"""The maximum number of bytes of a decompressed body, and of a decompressed file."""
+"""The maximum number of bytes after decompression: MAX_BODY for one body, MAX_FILE for a whole file."""
 
 _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([nrtbf])|([\s\S]))")
 _ESCAPED: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
@@ -37,24 +42,26 @@ _ENTITY: Final = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|[a-zA-Z]{2,8}(?=;));?")
 _WRAP: Final = re.compile(
     r"""(?<=[A-Za-z0-9+/_-]{20})(?:(?:\\n)?['"])?\r?\n([ \t]*(?:[>|#*E+-][ \t]+){0,4}['"]?)(?=[A-Za-z0-9+/_-])"""
 )
-"""Matches a line break within base64. The next line may begin with a quote, or with a sign such as `+` in a diff of
-pytest.
+"""Matches a line break within base64. Quotes may stand around it. The next line may begin with a sign, such as `+` in a
+diff that pytest prints.
 """
 RUN: Final = re.compile(r"[A-Za-z0-9+/_-]{16,}")
 LONG_RUN: Final = re.compile(r"[A-Za-z0-9+/_-]{4096,}")
 _HEX: Final = re.compile(r"(?:[0-9a-fA-F]{2}){16,}")
 STANDARD: Final = str.maketrans("-_", "+/")
-"""Translates the URL-safe alphabet of base64 to the standard alphabet."""
+"""A table for `str.translate`, from the URL-safe alphabet of base64 to the standard alphabet."""
 
 _ALIGNED: Final = 4096
-"""Shorter runs of base64 are decoded at all four alignments, longer runs only at those that `_beginnings` returns."""
+"""Runs with fewer base64 characters than this are decoded at all four alignments of the groups of four, longer runs
+only at those that `_beginnings` returns.
+"""
 
 
 def _unwrap(text: str) -> str:
     made, done, line, before = list[str](), 0, -1, ""
     for found in _WRAP.finditer(text):
         if text.rfind("\n", 0, found.start()) == line and found[1] != before:
-            continue  # this line has another prefix than the lines before: the base64 ended
+            continue  # this line does not continue the base64: its prefix differs from that of the lines before
         line, before = text.index("\n", found.start()), found[1]
         made.append(text[done : found.start()])
         done = found.end()
@@ -72,7 +79,9 @@ WHOLE: Final[tuple[tuple[str, str, Callable[[str], str]], ...]] = (
     ("HTML", "&", lambda text: html.unescape(text) if _ENTITY.search(text) else text),
     ("wrapped", "\n", _unwrap),
 )
-"""Encodings of a whole text: the name, a character that every encoded text contains, and the decoder."""
+"""The encodings that are decoded in a text as a whole. Each has a name, a character that every encoded text contains,
+and a decoder.
+"""
 
 ALL: Final = "encoded"
 WHOLE_FORMS: Final = frozenset([ALL, *(form for form, _, _ in WHOLE)])
@@ -86,9 +95,10 @@ _CODES: Final[tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]],
 
 
 def undone(text: str) -> Iterator[tuple[str, list[int]]]:
-    """Yield the text decoded with each encoding of single characters, and a map to positions in the original text.
+    """Decode a text with each encoding of single characters: backslash escapes, percent-encoding, HTML entities.
 
-    The map contains the original position of each character and of the end.
+    Yield each decoded text that differs, and a list: for each of its characters, and for its end, the position in the
+    original text.
     """
     for mark, code, decode in _CODES:
         if mark not in text:
@@ -104,28 +114,29 @@ def undone(text: str) -> Iterator[tuple[str, list[int]]]:
 
 
 def bytes_of(run: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the bytes of a run of characters that is read as base64 or as hex, each after the name of this encoding.
+    """Decode a run of characters as base64 and as hex; yield the name of the encoding and the bytes of each result.
 
-    The run may be cut at its start: up to three characters of the first group of four may be missing.
+    The run may begin within the base64: up to three characters of the first group of four may be missing.
     """
     run = run.translate(STANDARD) if "-" in run or "_" in run else run
     for missing in range(4) if len(run) < _ALIGNED else _beginnings(run):
         part = "A" * missing + run
-        part = part[:-1] if len(part) % 4 == 1 else part  # a last group of one character encodes no byte
+        # In base64, a last group of only one character encodes no byte.
+        part = part[:-1] if len(part) % 4 == 1 else part
         yield "base64", base64.b64decode(part + "=" * (-len(part) % 4))[missing:]
-    # A search for hex in a large run is slow, so a large run is decoded only if the whole run is hex.
+    # The search for hex within a large run is slow, so a large run is decoded as hex only if all of it is hex.
     for found in _HEX.finditer(run) if len(run) < LARGE else filter(None, [_HEX.fullmatch(run)]):
         yield "hex", bytes.fromhex(found[0])
 
 
 def _beginnings(run: str) -> list[int]:
-    """Return the numbers of characters that may be missing before a long run: 0, and those for which it is text."""
+    """Return how many base64 characters a long run may lack at its start: 0, and each number for which it is text."""
     samples = (len(run) // 2, len(run))
     return [0, *(4 - skipped for skipped in (1, 2, 3) if any(_is_text(run, skipped, end) for end in samples))]
 
 
 def _is_text(run: str, skipped: int, end: int) -> bool:
-    """Whether the base64 before `end` is mostly printable ASCII if the groups of four begin after `skipped`."""
+    """Whether the end of `run[skipped:end]`, decoded as base64, is mostly printable ASCII."""
     end = (end - skipped) // 4 * 4 + skipped
     data = base64.b64decode(run[max(end - _SAMPLE, skipped) : end])
     return len(data.translate(None, _PRINTABLE)) * 3 < len(data)
@@ -138,14 +149,15 @@ _MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def texts_of(data: bytes) -> Iterator[tuple[tuple[str, ...], str, bool]]:
-    """Yield the texts in bytes: read as Latin-1, read as UTF-16, decompressed, and those in headers of frames.
+    """Yield the texts in bytes: decoded as Latin-1 or as UTF-16, decompressed, or from the headers of frames.
 
-    Each text has the names of its encodings before it, and after it true if the text is binary data.
+    Before each text stand the names of its encodings. After it stands true if the text is binary data.
     """
     yield (), data.decode("latin-1"), _is_binary(data)
     begins = data.startswith(_MARKS)
     if begins or data.count(0) * 3 > len(data):
-        # ASCII in UTF-16 or UTF-32 is read by removing the zero bytes; other characters need the likelier byte order.
+        # Without its zero bytes, UTF-16 or UTF-32 shows its ASCII characters. For other characters, the likelier byte
+        # order is used.
         order = "utf-16" if begins else "utf-16-be" if data[::2].count(0) > data[1::2].count(0) else "utf-16-le"
         for text in dict.fromkeys([data.replace(b"\0", b"").decode("latin-1"), data.decode(order, "replace")]):
             yield ("UTF-16",), text, False
@@ -159,7 +171,7 @@ _PRINTABLE: Final = bytes([*b"\t\n\r", *range(32, 127)])
 
 
 def _is_binary(data: bytes) -> bool:
-    """Whether data is long, is not UTF-8, and is not mostly ASCII, as frames with JSON are."""
+    """Whether data is binary: it is long, is not UTF-8, and is not mostly ASCII. Frames with JSON are mostly ASCII."""
     if len(data) <= _ALIGNED:
         return False
     try:
@@ -173,7 +185,8 @@ def _is_binary(data: bytes) -> bool:
 def _in_frames(data: bytes) -> Iterator[str]:
     """Yield the texts in the headers of complete frames.
 
-    They are not searched in the raw bytes, because there the length before a text can look like its first letter.
+    A search of the raw bytes could miss a text's beginning, because the length byte before the text can look like a
+    letter.
     """
     if len(data) < PRELUDE_LENGTH or zlib.crc32(data[:8]) != int.from_bytes(data[8:PRELUDE_LENGTH], "big"):
         return
@@ -185,7 +198,7 @@ def _in_frames(data: bytes) -> Iterator[str]:
 
 
 def unpacked(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield the contents of gzip, zlib, bz2, xz, zip or PDF data, each with its format; nothing for other data."""
+    """Yield the decompressed contents of gzip, zlib, bz2, xz, zip or PDF data, each after the name of its format."""
     if data[:4] == b"PK\x03\x04":
         yield from _members(data)
     elif b"%PDF-" in data[:_PDF_BEGINS]:
@@ -201,7 +214,9 @@ def unpacked(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 _PDF_BEGINS: Final = 1024
 _PDF_STREAM: Final = re.compile(rb"stream\r?\n")
-"""Matches the beginning of a stream in a PDF. The code looks for `endstream`, because the length may be compressed."""
+"""Matches the beginning of a stream in a PDF. Its end is found by `endstream`, because the stream's length may be in a
+compressed part.
+"""
 
 _PACKERS: Final[tuple[tuple[str, tuple[bytes, ...], Callable[[], Any]], ...]] = (
     ("gzip", (GZIP,), lambda: zlib.decompressobj(wbits=31)),
@@ -212,7 +227,10 @@ _PACKERS: Final[tuple[tuple[str, tuple[bytes, ...], Callable[[], Any]], ...]] = 
 
 
 def _unpack(data: bytes, make: Callable[[], Any]) -> bytes:
-    """Decompress one member of the data after the other, until a member is damaged or there are MAX_BODY bytes."""
+    """Decompress the compressed streams in `data`, one after the other, with decompressors from `make`.
+
+    Stop at a damaged stream or after MAX_BODY bytes.
+    """
     made = b""
     while data and len(made) < MAX_BODY:
         packed = make()
@@ -234,10 +252,10 @@ def _members(data: bytes) -> Iterator[tuple[str, bytes]]:
                 left -= len(inner)
                 yield "zip", inner
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError):
-        return  # damaged, encrypted, or compressed with a method that Python does not support
+        return  # the archive is damaged or encrypted, or Python does not support its compression
 
 
-# Bodies and files that must be complete: damaged data raises an error
+# The code below decompresses bodies and files that must be complete. Damaged data raises an error.
 
 
 class CannotUnpack(ValueError):
@@ -245,7 +263,7 @@ class CannotUnpack(ValueError):
 
 
 def unpack(coding: str, data: bytes, most: int = MAX_BODY) -> bytes:
-    """Decompress data in an HTTP content coding of CODINGS. Raises CannotUnpack, also for more than `most` bytes."""
+    """Decompress `data` from the HTTP content coding `coding`. Raises CannotUnpack, also for more than `most` bytes."""
     try:
         made = CODINGS[coding](data, most)
     except ModuleNotFoundError as error:
@@ -272,7 +290,7 @@ def _deflate(data: bytes, most: int) -> bytes:
     try:
         made = stream.decompress(data, most + 1)
     except zlib.error:
-        stream = zlib.decompressobj(-zlib.MAX_WBITS)  # some servers send the data without a zlib header
+        stream = zlib.decompressobj(-zlib.MAX_WBITS)  # some servers send deflate without a zlib header
         made = stream.decompress(data, most + 1)
     if len(made) <= most and not stream.eof:
         raise EOFError
@@ -308,4 +326,6 @@ CODINGS: Final[Mapping[str, Callable[[bytes, int], bytes]]] = {
     "br": _brotli,
     "zstd": _zstd,
 }
-"""Maps each content coding to its decoder, which is called with the data and the limit in bytes."""
+"""Maps each HTTP content coding to its decoder. A decoder has the data and the maximum number of result bytes as
+parameters.
+"""

@@ -1,7 +1,7 @@
-"""The argument `ignore`: paths of parts that are left out of requests before a call is compared with a recording.
+"""The argument `ignore`: the paths of the parts of requests that are ignored when a call is compared with a recording.
 
-A path leads to a part of Converse's request in AWS's model: `system`, `messages[0].content`, `toolConfig.tools[*]`. A
-path may skip the member of a union: `tools[*].description` is `tools[*].toolSpec.description`.
+A path leads to a part of a Converse request: `system`, `messages[0].content`, `toolConfig.tools[*]`. A path may omit
+the name of a union's member: `tools[*].description` means `tools[*].toolSpec.description`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from converse_harness.json_values import is_array, is_object
 from converse_harness.recordings.matching import MatchKey
 
 _Path = tuple[str | int | None, ...]
-"""The steps of a path: the name of a member, the index of an item, or None for every item."""
+"""The steps of a path. Each step is the name of a member, the index of a list item, or None for all items of a list."""
 
 _STEP: Final = re.compile(r"([A-Za-z_][\w-]*)((?:\[(?:\*|-?\d{1,9})\])*)")
 _INDEX: Final = re.compile(r"\[(\*|-?\d+)\]")
@@ -30,7 +30,7 @@ _EXAMPLE: Final = 'ignore=["system", "toolConfig.tools[*].description"]'
 
 @dataclass(frozen=True, slots=True)
 class IgnoredParts:
-    """The parts of requests that are left out: `labels` of the path, such as `modelId`, and `paths` in the body."""
+    """The ignored parts of requests: `labels` are members in the URL, such as `modelId`; `paths` lead into the body."""
 
     labels: frozenset[str] = frozenset()
     paths: tuple[_Path, ...] = ()
@@ -68,7 +68,7 @@ class IgnoredParts:
 
 
 def _without(value: Any, path: _Path) -> Any:
-    """Return a JSON value without the parts at a path. An object that becomes empty is also left out."""
+    """Return a JSON value without the parts at a path. Objects within the value that become empty are removed, too."""
     step, rest = path[0], path[1:]
     if is_object(value) and isinstance(step, str) and step in value:
         left = _without(value[step], rest) if rest else None
@@ -78,25 +78,26 @@ def _without(value: Any, path: _Path) -> Any:
         return [_without(each, rest) for each in value]
     if is_array(value) and isinstance(step, int) and -len(value) <= step < len(value):
         items: list[Any] = [*value]
-        items[step] = _without(items[step], rest) if rest else None  # other items keep their indexes
+        # None replaces the item, so that the other items keep their indexes.
+        items[step] = _without(items[step], rest) if rest else None
         while items and items[-1] is None:
             items.pop()
         return items
     return value
 
 
-# Check of the paths against AWS's model
+# The code below checks paths against AWS's model.
 
 
 def _labels() -> frozenset[str]:
-    """Return the names of the request's members that are sent in the path of the URL."""
+    """Return the names of the members of a Converse request that are sent in the URL, not in the body."""
     members = bedrock.operation("Converse").input_shape.members
     return frozenset(name for name, each in members.items() if each.serialization.get("location") == "uri")
 
 
 @lru_cache
 def _paths(text: str) -> Sequence[_Path]:
-    """Return the complete paths that a path of the user stands for: several if it skips the member of a union."""
+    """Return the complete paths for a user's path. They may be several if it omits the name of a union's member."""
     paths = _resolved(text, bedrock.operation("Converse").input_shape, [*_steps(text)])
     return list(dict.fromkeys(path[:-1] if path[-1] is None else path for path in paths))
 
@@ -118,16 +119,16 @@ def _steps(text: str) -> Iterator[str | int | None]:
 
 
 def _resolved(text: str, shape: Any, steps: list[str | int | None], at: str = "") -> Iterator[_Path]:
-    """Yield the paths, below a shape, that the steps lead to. Raises ReplyError if there is no such path.
+    """Yield the complete paths for `steps`, which begin at `shape`. Raises ReplyError if there is no such path.
 
-    `text` is the whole path and `at` the path of the shape, both for messages.
+    For error messages, `text` is the user's whole path, and `at` is the path to `shape`.
     """
     if not steps:
         yield ()
         return
     step, *rest = steps
     if bedrock.is_document(shape):
-        yield tuple(steps)  # any JSON is allowed here
+        yield tuple(steps)  # AWS's model allows any JSON here
     elif not isinstance(step, str):
         index = f"[{'*' if step is None else step}]"
         if shape.type_name != "list":

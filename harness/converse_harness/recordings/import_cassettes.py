@@ -1,4 +1,4 @@
-"""Import of vcrpy cassettes: the exchanges with Bedrock become a recording, all others are ignored."""
+"""Import vcrpy cassettes: convert the exchanges with Bedrock to a recording, and ignore all other exchanges."""
 
 from __future__ import annotations
 
@@ -27,27 +27,32 @@ from converse_harness.stream.frames import PRELUDE_LENGTH, decode
 from converse_harness.stream.http import ERROR_NAME, GATEWAY_ERROR, GATEWAY_ERRORS, SERVICE_ERROR, Request
 
 ImportVerdict = Literal["equal byte for byte", "re-serialised", "equal but for what was masked", "not equal"]
-"""The result of comparing a replayed answer with the answer in the cassette."""
+"""The result of the comparison between a replayed answer and the answer in the cassette."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """The hosts of Bedrock: those for which `is_bedrock` returns true, and `others`.
+    """The hosts whose exchanges are imported: those for which `is_bedrock` returns true, and those in `others`.
 
-    `others` contains hosts in lower case, with or without a port, or placeholders that a recorder writes for a host.
+    `others` contains hosts in lower case, with or without a port. It may contain placeholders that a recorder wrote in
+    place of a host.
     """
 
     is_bedrock: Callable[[str], bool]
     others: frozenset[str] = frozenset()
 
     def find(self, method: str, uri: str) -> tuple[str, Route] | None:
-        """Return the raw target of a request and its Bedrock route; None for another host or an unknown path."""
+        """Return the target (path and query) of a request as it was sent, and its Bedrock route.
+
+        Return None for another host or an unknown path.
+        """
         _, path, query = _parts(uri)
         authority = authority_of(uri)
         host = _PORT.sub("", authority)
         starts = [0] if self.is_bedrock(host.strip("[]")) else []
         if {host, authority} & self.others:
-            starts += [found.start() for found in re.finditer("/", path)]  # a gateway may add a prefix to the path
+            # The Bedrock path may follow a prefix of a gateway.
+            starts += [found.start() for found in re.finditer("/", path)]
         requests = (Request(method, path[start:], (), b"") for start in starts)
         routes = ((request.target + query, route(request) or control_route(request)) for request in requests)
         return next(((target, known) for target, known in routes if known is not None), None)
@@ -58,7 +63,7 @@ _PORT: Final = re.compile(r":\d+\Z")
 
 
 def authority_of(uri: str) -> str:
-    """Return the host and port of a URI in lower case, or a recorder's placeholder for both.
+    """Return the host and port of a URI in lower case, or the placeholder that a recorder wrote in their place.
 
     For a URI without a host, return "no host".
     """
@@ -66,7 +71,7 @@ def authority_of(uri: str) -> str:
 
 
 def _parts(uri: str) -> tuple[str, str, str]:
-    """Return the authority, path and query of a URI. Instead of the host, the URI may have a recorder's placeholder."""
+    """Return the authority, path and query of a URI. The authority may be a placeholder that a recorder wrote."""
     found = _URI.match(uri)
     assert found is not None  # the pattern matches every text, even an empty one
     return found[1], found[2], found[3] or ""
@@ -76,40 +81,45 @@ def _parts(uri: str) -> tuple[str, str, str]:
 class Imported:
     """The result of importing one cassette, with a verdict for each exchange with Bedrock.
 
-    `alone` maps each other host to the number of ignored interactions with this host. `masked` is a text that lists
-    the places where secrets were masked; the text is empty if no secret was masked.
+    `alone` maps each host other than Bedrock's to the number of its interactions, which were ignored. `masked` is a
+    text that lists the places where secrets were masked; it is empty if there are none.
     """
 
     verdicts: tuple[ImportVerdict, ...]
     alone: Mapping[str, int]
     masked: str = ""
     no_json: tuple[str, ...] = ()
-    """A text for each body that is not JSON: the place of the body in the cassette, its beginning, and advice."""
+    """A text for each body that is neither JSON nor a stream: the place of the body in the cassette, its beginning, and
+    advice.
+    """
 
 
 @dataclass(slots=True)
 class _Tracks:
     room: int = field(default_factory=lambda: MAX_FILE)
-    """The number of bytes that the remaining bodies may have in total after decompression."""
+    """The number of bytes that the bodies not read so far may have, in total, after decompression."""
     captured: list[tuple[CapturedExchange, bool]] = field(default_factory=list[tuple[CapturedExchange, bool]])
-    """Each exchange with Bedrock; true stands beside it if the recorder kept only parsed JSON of the answer."""
+    """Each exchange with Bedrock, with a flag: true if the cassette contains the answer's body only as parsed JSON, not
+    as bytes.
+    """
     alone: Counter[str] = field(default_factory=Counter[str])
     problems: list[str] = field(default_factory=list[str])
     no_json: list[str] = field(default_factory=list[str])
 
 
 class CannotImportAll(DamagedData):
-    """Raised for a cassette with interactions that cannot be imported; the message has a line for each of them."""
+    """Raised for a cassette if interactions cannot be imported; the message has a line for each such interaction."""
 
 
 def import_cassette(source: Path, target: Path, hosts: Hosts, redaction: Redaction | None = None) -> Imported:
-    """Write the Bedrock exchanges of a cassette to a recording, then compare the replayed answers with the cassette's.
+    """Write the Bedrock exchanges of the cassette `source` to the recording `target`; compare the answers in both.
 
     Nothing is written if the cassette has no Bedrock exchange.
 
-    A cassette contains no times and no chunks: in the recording all times are 0, and each frame of a stream is a chunk.
-    Secrets are masked, and `redaction` is applied, as in any recording. Raises CannotImport, CannotImportAll or
-    OSError; then `target` is unchanged. Raises SecretFound if an exchange was left out because of a secret.
+    A cassette contains no times and no chunks. So all times in the recording are 0, and each frame of a stream is a
+    chunk. Secrets are masked, and the replacements of `redaction` are made, as in any recording. Raises CannotImport,
+    CannotImportAll or OSError; then `target` is unchanged. Raises SecretFound if an exchange was left out because of a
+    secret.
     """
     tracks = _Tracks()
     for number, interaction in enumerate(read_cassette(source), 1):
@@ -133,10 +143,10 @@ def import_cassette(source: Path, target: Path, hosts: Hosts, redaction: Redacti
 
 
 def _without_json(captured: CapturedExchange) -> Iterator[str]:
-    """Yield a text for each body that is neither JSON nor a stream: a proxy answered, or a recorder changed it."""
+    """Yield a text about each body that is neither JSON nor a stream: a proxy answered, or a recorder changed it."""
     asked, answered = captured.request.body, captured.body
     if (captured.operation or "").startswith("InvokeModel"):
-        return  # for this operation, each model has its own request and response format
+        return  # the bodies of InvokeModel need not be JSON: each model has its own format
     if asked and parsed_json(asked, ...) is ...:
         yield f"the body of its request is no JSON: {_beginning(asked)}. {_REQUEST_ADVICE}"
     if parsed_json(answered, ...) is ... and not _frame_length(answered, 0):
@@ -159,7 +169,7 @@ def _beginning(body: bytes) -> str:
 
 
 def _verdicts(target: Path, tracks: _Tracks) -> Iterator[ImportVerdict]:
-    """Yield a verdict per exchange: compare the answer replayed from the written file with the cassette's answer."""
+    """Yield a verdict for each exchange: the answer that `target` replays is compared with the cassette's answer."""
     both = zip(read(target).exchanges, tracks.captured, strict=True)
     for number, (exchange, (captured, reserialised)) in enumerate(both, 1):
         recorded = reply_of(exchange).recorded
@@ -196,17 +206,19 @@ def _take(interaction: Interaction, hosts: Hosts, tracks: _Tracks) -> None:
     tracks.captured.append((CapturedExchange(sent, known.operation, status, kept, pieces=pieces), reserialised))
 
 
-# One interaction
+# The code below reads the parts of one interaction.
 
 _MASKED: Final = re.compile(
     r"[\W_]*(?:redacted|placeholder|masked|filtered|scrubbed|removed|hidden|dummy|x+)?[\W_]*", re.IGNORECASE
 )
-"""Matches a header value that is empty or a recorder's placeholder; a header with such a value is dropped."""
+"""Matches a header value that is empty or that a recorder wrote in place of a secret. Such headers are left out."""
 
 _DROPPED: Final = frozenset(
     {"connection", "content-encoding", "content-length", "date", "server", "set-cookie", "transfer-encoding"}
 )
-"""Response headers that describe only the transfer to the recorder. A replay sends its standard headers instead."""
+"""Response headers that belong only to the original transfer. They are left out, and a replay sends its own standard
+headers.
+"""
 
 
 class _Unreadable(ValueError):
@@ -214,9 +226,9 @@ class _Unreadable(ValueError):
 
 
 def _body_of(side: Mapping[str, Any], name: str) -> tuple[bytes, bool]:
-    """Return the bytes of a body; and true if the recorder kept only parsed JSON, of which the bytes are made here.
+    """Return the body of a request or response, and whether the cassette has only its parsed JSON, not its bytes.
 
-    Raises _Unreadable for a body of unknown form.
+    `name`, "request" or "response", is for error messages. Raises _Unreadable for a body of unknown form.
     """
     parsed = side.get("parsed_body")
     if parsed is not None:
@@ -248,12 +260,13 @@ def _bytes(value: Any, name: str, encoding: str = "utf-8") -> bytes:
         raise _Unreadable(f"the body of its {name} is {kind_of(value)}; it is a text or bytes.")
     try:
         return value.encode(encoding)
-    except (LookupError, ValueError) as error:  # an encoding's name with a zero byte raises ValueError
+    # `encode` raises ValueError for text that it cannot encode, and for an encoding name with a zero byte.
+    except (LookupError, ValueError) as error:
         raise _Unreadable(f"the body of its {name} cannot be written as {encoding[:40]} ({error}).") from error
 
 
 def _headers_of(side: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
-    """Yield the headers that have a value. A recorder may have written one text or bytes, not a list of values."""
+    """Yield the headers whose values are not masked. A recorder may have written one value for a header, or a list."""
     headers: Any = side.get("headers") or {}
     if not is_object(headers):
         raise _Unreadable(f"the headers of its {name} are {kind_of(headers)}; they are a mapping.")
@@ -265,14 +278,15 @@ def _headers_of(side: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]
 
 
 def _decoded(body: bytes, headers: tuple[tuple[str, str], ...], most: int) -> bytes:
-    """Return the decompressed body of a response. Bedrock itself never compresses a body, but proxies may.
+    """Return the body of a response, decompressed if necessary.
 
-    Raises _Unreadable, also for more than `most` bytes.
+    Bedrock never compresses a body, but a proxy may have done so. Raises _Unreadable if the body cannot be
+    decompressed, or has more than `most` bytes after decompression.
     """
     coding = next((value.strip().lower() for key, value in headers if key.lower() == "content-encoding"), "")
     if not coding and body.startswith(GZIP):
-        coding = "gzip"  # the header was masked; only gzip data begins with these bytes, never JSON or a frame
-    # The body may be decoded already, although the header still names an encoding.
+        coding = "gzip"  # the header may have been masked, but JSON and frames never begin with these bytes
+    # The recorder may have decompressed the body without removing the header Content-Encoding.
     if not body or coding in ("", "identity") or _frame_length(body, 0) or parsed_json(body) is not None:
         return body
     if coding not in CODINGS:
@@ -287,20 +301,23 @@ def _decoded(body: bytes, headers: tuple[tuple[str, str], ...], most: int) -> by
 
 
 def _kept_headers(headers: tuple[tuple[str, str], ...], status: int, body: bytes) -> Iterator[tuple[str, str]]:
-    """Yield the headers of a response without _DROPPED, and a missing Content-Type or error name, found in the body."""
+    """Yield the headers of a response, except those in _DROPPED.
+
+    A missing Content-Type or error name is derived from the body.
+    """
     known = {key.lower() for key, _ in headers}
     yield from ((key, value) for key, value in headers if key.lower() not in _DROPPED)
     if "content-type" not in known:
         yield "Content-Type", STREAM if status == 200 and _frame_length(body, 0) else JSON
     if status >= 400 and "x-amzn-errortype" not in known:
-        # Older AWS protocols name an error in its body.
+        # In older AWS protocols the name of an error is in its body, not in a header.
         name = str(member_of(parsed_json(body), "__type") or "").rpartition("#")[2].partition(":")[0]
         if ERROR_NAME.fullmatch(name):
             yield "x-amzn-ErrorType", name + (GATEWAY_ERROR if name in GATEWAY_ERRORS else SERVICE_ERROR)
 
 
 def pieces_of(body: bytes) -> Iterator[bytes]:
-    """Yield a body cut after each frame; everything from the first invalid frame on is one piece."""
+    """Cut a body after each frame, and yield the pieces. Everything from the first invalid frame on is one piece."""
     start = 0
     while length := _frame_length(body, start):
         yield body[start : start + length]

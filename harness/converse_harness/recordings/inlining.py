@@ -1,4 +1,7 @@
-"""Replace the marker of a test function with a script in the function's body. All other lines stay unchanged."""
+"""Replace a test function's marker, which names a recording, with a script of replies in its body.
+
+All other lines stay.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ _PARAMETERS: Final = "mark.parametrize"
 
 
 class Found(NamedTuple):
-    """A test function in a file: its node, whether it is a method, and the indentation of its body."""
+    """A test function in a file: its syntax node, whether it is a method, and the indentation of its body."""
 
     node: Function
     is_method: bool
@@ -27,7 +30,7 @@ class Found(NamedTuple):
 
 
 def find(source: str, name: str, line: int) -> Found:
-    """Find the test function with this name, which begins (with its decorators) on this line.
+    """Find the test function with this name. `line` is the line of its first decorator, or of `def` if it has none.
 
     Raises CannotEdit if the function is not there, or if it has a form that cannot be edited safely.
     """
@@ -52,10 +55,11 @@ def find(source: str, name: str, line: int) -> Found:
 
 
 def with_script(source: str, found: Found, script: str, names: Sequence[str]) -> str:
-    """Return the source of a file whose test function begins with a script and has the fixture instead of the marker.
+    """Return `source` with `script` at the start of the test function's body, and the fixture instead of the marker.
 
-    `found` is what `find` returned for the same source. `script` has the indentation of `found`, in spaces. Raises
-    CannotEdit if the module uses one of the imported names for something else.
+    `found` is the result of `find` for the same source. The lines of `script` are indented by as many spaces as
+    `found.indent` has characters. Imports of `names` are added. Raises CannotEdit if the module uses one of these names
+    for something else.
     """
     newline = newline_of(source)
     lines = lines_of(source)
@@ -72,7 +76,7 @@ def with_script(source: str, found: Found, script: str, names: Sequence[str]) ->
             _remove(lines, source, decorator)
     made = with_imports("".join(lines), names)
     if ast.dump(_without(parsed(source), found)) != ast.dump(_without(parsed(made), found)):
-        raise CannotEdit("the edit would change other code.")  # check the result, in case this module has a bug
+        raise CannotEdit("the edit would change other code.")  # this can only happen if this module has a bug
     return made
 
 
@@ -101,7 +105,7 @@ def _check_decorators(node: Function) -> None:
 
 
 def _check_names(node: Function) -> None:
-    """Raise CannotEdit if the function uses a name that the script needs for something else."""
+    """Raise CannotEdit if the script needs a name that the function already uses for something else."""
     arguments = {each.arg for each in _arguments(node)}
     names = [each for each in ast.walk(node) if isinstance(each, ast.Name)]
     imports = [each for each in ast.walk(node) if isinstance(each, ast.Import | ast.ImportFrom)]
@@ -120,7 +124,7 @@ def _arguments(node: Function) -> list[ast.arg]:
 
 
 def _argument(source: str, found: Found) -> tuple[int, int, str] | None:
-    """Return the place and text of the fixture's argument: line, column, text; None if the test has the argument."""
+    """Return the line, column and text with which to add the fixture's argument; None if the test already has it."""
     node, given = found.node, found.node.args
     if any(each.arg == FIXTURE for each in _arguments(node)):
         return None
@@ -141,7 +145,7 @@ def _argument(source: str, found: Found) -> tuple[int, int, str] | None:
 
 
 def _tokens(source: str, node: Function) -> Iterator[tokenize.TokenInfo]:
-    """Yield the tokens of a function from its name on."""
+    """Yield the tokens of a file, from the name of this function on."""
     begun = False
     for token in tokenize.generate_tokens(io.StringIO(source, newline="").readline):
         begun = begun or (token.start[0] >= node.lineno and token.type == tokenize.NAME and token.string == node.name)
@@ -150,7 +154,7 @@ def _tokens(source: str, node: Function) -> Iterator[tokenize.TokenInfo]:
 
 
 def _header_end(source: str, node: Function) -> int:
-    """Return the number of the last line of `def ...:`. Raises CannotEdit if the body begins on this line."""
+    """Return the line number of the colon that ends `def ...:`. Raises CannotEdit if the body begins on this line."""
     end = next(token.start[0] for token in _tokens(source, node) if token.type == tokenize.NEWLINE)
     if node.body[0].lineno <= end:
         raise CannotEdit("the body of its function begins on the line of `def`.")
@@ -158,14 +162,14 @@ def _header_end(source: str, node: Function) -> int:
 
 
 def _body_start(source: str, node: Function) -> int:
-    """Return the number of lines before a function's first statement, including `def ...:` and the docstring."""
+    """Return the number of the line after which a script is inserted: the last line of the docstring or `def ...:`."""
     if ast.get_docstring(node, clean=False) is not None:
         return node.body[0].end_lineno or node.body[0].lineno
     return _header_end(source, node)
 
 
 def _remove(lines: list[str], source: str, decorator: ast.expr) -> None:
-    """Remove the lines of a decorator, but keep a comment after it."""
+    """Remove a decorator from `lines`, but keep a comment that stands after it on its line."""
     end = decorator.end_lineno or decorator.lineno
     rest = _line(source, end)[_column(source, end, decorator.end_col_offset or 0) :]
     indent = lines[decorator.lineno - 1].partition("@")[0]
@@ -177,12 +181,12 @@ def _line(source: str, number: int) -> str:
 
 
 def _column(source: str, line: int, offset: int) -> int:
-    """Convert a byte offset of a syntax tree to a column in characters."""
+    """Return the column, in characters, for a byte offset in a syntax tree."""
     return len(_line(source, line).encode()[:offset].decode())
 
 
 def _without(module: ast.Module, found: Found) -> ast.Module:
-    """Remove the parts of a module that an edit changes: the function's head, the script, and the imports."""
+    """Remove what an edit may change from a syntax tree: imports, and the function's decorators, arguments, script."""
     imports = {*imports_of(module)}
     module.body = [node for node in module.body if node not in imports]
     for node, is_method in _functions(module.body, is_method=False):

@@ -1,4 +1,7 @@
-"""One table with the kinds of lines in a recording and the keys of each kind; the reader and the docs use the table."""
+"""A table with the kinds of lines in a recording, and the keys of each kind.
+
+Both the reader of recordings and the documentation are based on it.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,12 @@ from converse_harness.stream.events import PADDING
 from converse_harness.stream.http import ERROR_NAME, ConnectionFailure
 
 LONGEST: Final = 10_000_000_000
-"""The largest valid number on a line: 115 days in milliseconds. A larger number must be a mistake."""
+"""The largest valid number on a line, such as a time or the number of a call. As milliseconds it is 115 days; a larger
+number must be a mistake.
+"""
 
 _SAID: Final = 60
-"""The maximum number of characters of a value that `said` returns."""
+"""`said` cuts the text of a value to this number of characters."""
 
 _FAILURES: Final = get_args(ConnectionFailure)
 
@@ -29,18 +34,22 @@ _HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
 
 PART_MEMBERS: Final = ("system", "toolConfig", "tools")
-"""The members of a request that are each written on a separate line. Each message also has a separate line."""
+"""The members of a request that are each written on a line of their own, as parts. Each message is also written on its
+own line.
+"""
 
 MESSAGE: Final = "message"
 ANSWER: Final = "answer"
-"""A call refers to the line of a message as `message 1`, and to the message in the answer to call 1 as `answer 1`."""
+"""The line of a call names its messages: `message 1` is the message on the line of that name, and `answer 1` is the
+message in the answer to call 1.
+"""
 
 _PART: Final = re.compile(rf"(?:{'|'.join((MESSAGE, *PART_MEMBERS))}) [1-9][0-9]{{0,9}}")
 _PART_OR_ANSWER: Final = re.compile(rf"{_PART.pattern}|{ANSWER} [1-9][0-9]{{0,9}}")
 
 
 class Problem(NamedTuple):
-    """An error in a line: the line number from 1, a description, and advice (if empty: mend the line)."""
+    """An error in a line: the line number from 1, a description, and advice. Empty `advice` means: mend the line."""
 
     line: int
     text: str
@@ -48,14 +57,14 @@ class Problem(NamedTuple):
 
 
 class Type(NamedTuple):
-    """The type of a key's value: a description for messages, and a function that returns whether a value is valid."""
+    """The type of a key's value. `words` describe it in error messages, and `test` returns whether a value is valid."""
 
     words: str
     test: Callable[[Any], bool]
 
 
 class Key(NamedTuple):
-    """A key of a line: the name of its value's type in TYPES, its meaning, and whether the key is required."""
+    """A key of a line: the type of its value (a name in TYPES), its meaning, and whether it is required."""
 
     type: str
     meaning: str
@@ -84,7 +93,7 @@ def is_text(value: object) -> bool:
 
 
 def is_header(value: object) -> bool:
-    """Whether a value is a text that an HTTP header can have as its value."""
+    """Whether a value can be the value of an HTTP header."""
     return isinstance(value, str) and _HEADER_VALUE.fullmatch(value) is not None and value == value.strip()
 
 
@@ -142,11 +151,11 @@ TYPES: Final[Mapping[str, Type]] = {
     "failure": Type(f"one of {', '.join(map(repr, _FAILURES))}", _FAILURES.__contains__),
     "end": Type(f"one of {', '.join(map(repr, ENDS))}", ENDS.__contains__),
 }
-"""Maps the name of each type to the type; `Key.type` is such a name."""
+"""Maps the names of types, as used in `Key.type`, to the types."""
 
 
 class LineKind(NamedTuple):
-    """A kind of line: the description of the kind in messages, and a map from the names of the line's keys to Keys."""
+    """A kind of line. `called` describes it in error messages, and `keys` maps the names of its keys to Keys."""
 
     called: str
     keys: Mapping[str, Key]
@@ -235,17 +244,19 @@ KINDS: Final[Mapping[str, LineKind]] = {
         },
     ),
 }
-"""The kinds of lines. The line of an event has one more key: the event type, with the event's members as its value."""
+"""Maps the name of each kind of line to its LineKind. An event's line has one more key: the type of the event, with the
+event's members as its value.
+"""
 
 ONE_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "call": ("request", "requestText", "requestBase64"),
     "head": ("body", "bodyText", "bodyBase64"),
     "event": ("payload", "frame"),
 }
-"""Maps a kind of line to a group of keys. A line of this kind has at most one key of the group."""
+"""Maps some kinds of lines to a group of keys each. A line of the kind has at most one key of the group."""
 
 WHOLE: Final = "whole"
-"""The state after a head that has a body: no stream follows."""
+"""In FOLLOWS, this name stands for the head of an answer with a body, after which no stream follows."""
 
 FOLLOWS: Final[Mapping[str, tuple[str, ...]]] = {
     "header": ("call", "part"),
@@ -262,18 +273,21 @@ FOLLOWS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def said(value: object) -> str:
-    """Return the JSON text of a value for a message; a long text is shortened."""
+    """Return the JSON text of a value for use in an error message. A text longer than _SAID is cut."""
     text = json.dumps(value, ensure_ascii=False)
     text = text if is_text(text) else json.dumps(value)
     return text if len(text) <= _SAID else f"{text[: _SAID - 3]}..."
 
 
 def hint(name: object, known: Collection[str], more: str = "") -> str:
-    """Return a hint for an unknown name: the nearest known name, or all known names and then `more` if none is near."""
+    """Return a hint for an unknown name: the most similar known name.
+
+    If none is similar, list all known names, then `more`.
+    """
     close = nearest(name, known)
     return f"did you mean {said(close)}?" if close else f"it has {', '.join(known)}{more}."
 
 
 def kind_of(line: Line) -> str:
-    """Return the kind of a line that is not the first of its file."""
+    """Return the kind of any line below the first line, which is the header."""
     return next((kind for key, kind in TOLD_BY.items() if key in line), "event")

@@ -1,4 +1,4 @@
-"""The search for secrets and account ids in the texts of a recording, and in texts encoded inside these texts."""
+"""Search for secrets and account ids in the texts of a recording, and in the texts that are encoded within them."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ from converse_harness.secret_kinds import ACCOUNTS
 from converse_harness.secrets import MASK, STAND_IN, matches, own_secrets, own_spans, secret_span
 
 OWN_SECRET: Final = "a secret of this process"
-"""The `kind` of a leak if the secret is in this process's environment or was used to sign a request."""
+"""The `kind` of a Leak if the secret is in the environment of this process, or if this process signed a request with
+it.
+"""
 
 _NO_EVENT: Final = frozenset({"part", "status", "failed", "end", "bytes", "format"})
-"""Keys that only lines without an event contain."""
+"""Keys of lines without an event. The line of an event contains none of them."""
 
 _AND_AFTER: Final = " (with the lines after it)"
-"""The last step in the path of a text that is split over several lines."""
+"""The last step in the path of a text that was joined from several lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """The place of a secret (line number from 1, path in the line's JSON), its kind, and the encodings around it."""
+    """The place of a secret (line number from 1, path in the line's JSON), its kind, and the encodings that hide it."""
 
     line: int
     path: str
@@ -40,9 +42,10 @@ class Leak:
 
 
 def scan(lines: Sequence[Line], own: Collection[str] | None = None) -> list[Leak]:
-    """Find the secrets in the lines of a recording; each place is returned once.
+    """Return the secrets in the lines of a recording. Secrets of one kind at one path of one line are returned once.
 
-    `own` contains the secrets of this process, which are searched for too; the default is `own_secrets()`.
+    Besides known kinds of secrets, the texts in `own` are searched for: the secrets of this process, by default
+    `own_secrets()`.
 
     >>> scan([{"call": 1, "request": {"text": "my key is AKIAIOSFODNN7EXAMPLE"}}])
     [Leak(line=1, path='request.text', kind='an AWS access key id', form=())]
@@ -51,10 +54,10 @@ def scan(lines: Sequence[Line], own: Collection[str] | None = None) -> list[Leak
 
 
 def leaks_in(texts: Iterable[Joined], own: Collection[str]) -> list[Leak]:
-    """Return the secrets in the texts that `levels` yields for a recording, in file order.
+    """Return the secrets in `texts`, which `levels` yields for a recording. They are in the order of the lines.
 
-    If several have the same line, path and kind, only one with the fewest encodings is returned. A secret in a text
-    that is split over lines is left out if another secret has the same path and kind.
+    Of several secrets with the same line, path and kind, only one with the fewest encodings is returned. A secret in a
+    text that was joined from several lines is left out if a secret of the same kind is at this path on one line.
     """
     leaks = [
         Leak(view.line, _shown(view.path, own), kind, view.form)
@@ -69,7 +72,7 @@ def leaks_in(texts: Iterable[Joined], own: Collection[str]) -> list[Leak]:
 
 
 def all_views(lines: Sequence[Line]) -> Iterator[View]:
-    """Yield the texts of all lines, not decoded. Then join and yield each text that is split over several lines."""
+    """Yield the texts of all lines, without decoding them. Then join and yield the texts split over several lines."""
     for number, line in enumerate(lines, 1):
         yield from views_of(line, number)
     for (number, path, text), *others in streamed(lines):
@@ -85,7 +88,7 @@ def all_views(lines: Sequence[Line]) -> Iterator[View]:
 
 
 def _other_events(lines: Sequence[Line]) -> Iterator[tuple[int, list[Any]]]:
-    """For each stream, yield all events except the contentBlockDeltas, after the line number of the first of them."""
+    """For each stream, yield a list of its events except contentBlockDeltas, after the line number of the first."""
     for group in _by_call(lines):
         pairs = [(number, event_of(line)) for number, line in group if not line.keys() & _NO_EVENT]
         events = [(number, dict([event])) for number, event in pairs if event and event[0] != "contentBlockDelta"]
@@ -94,7 +97,10 @@ def _other_events(lines: Sequence[Line]) -> Iterator[tuple[int, list[Any]]]:
 
 
 def _by_call(lines: Sequence[Line]) -> Iterator[Sequence[tuple[int, Line]]]:
-    """For each call, yield the lines that follow the call's own line; each of them with its number, from 1."""
+    """Yield the lines below each call's own line, up to the next call; each line stands after its number, from 1.
+
+    The lines above the first call are yielded first.
+    """
     numbered = list(enumerate(lines, 1))
     calls = [index for index, line in enumerate(lines) if "call" in line]
     for before, end in pairwise([-1, *calls, len(lines)]):
@@ -102,9 +108,10 @@ def _by_call(lines: Sequence[Line]) -> Iterator[Sequence[tuple[int, Line]]]:
 
 
 def streamed(lines: Sequence[Line]) -> Iterator[list[tuple[int, Steps, str]]]:
-    """Yield the texts that arrive in pieces; each text is a list of its pieces, which are (line number, path, piece).
+    """Yield the texts that arrived in pieces, each as the list of its pieces: (line number, path, piece).
 
-    The pieces of a text are deltas of one content block, or bytes that are not a whole frame.
+    The pieces of a text are in the deltas of one content block, or in an answer's lines with bytes that are not a whole
+    frame.
     """
     for group in _by_call(lines):
         texts: dict[object, list[tuple[int, Steps, str]]] = {}
@@ -129,7 +136,7 @@ def _secrets_in(group: Joined, own: Collection[str]) -> Iterator[tuple[View, str
 
 
 def _shown(path: Steps, own: Collection[str]) -> str:
-    """Return a path in JSON as text; a key that is or contains a secret is masked."""
+    """Return a JSON path as text. A key that is a secret, or that contains one, is masked."""
     steps = [
         step if isinstance(step, int) else MASK if leaks_in(levels([View(step, 0, ())]), own) else step[:80]
         for step in path
@@ -143,12 +150,15 @@ Change = tuple[int, int, str]
 _IS_STAND_IN: Final = re.compile(rf"(?<!\d){STAND_IN}\d{{6}}(?!\d)")
 _RESOURCE: Final = re.compile(r"""[^\s"'<>,;()\[\]{}\\]*""")
 
-# After an escape such as %20 or \u0020 a digit begins a new number, although the escape may end in a digit.
+# A digit after a digit cannot begin an account id, unless the first digit is the end of an escape such as %20 or
+# \u0020.
 _BEFORE: Final = r"(?:(?<!\d)|(?<=%[0-9a-fA-F]{2})|(?<=\\u[0-9a-fA-F]{4}))"
 
 
 def stand_in(number: int) -> str:
-    """Return the made-up account id that replaces the account id with this number, from 1 in order of appearance.
+    """Return the invented account id (stand-in) that replaces a real one.
+
+    `number` is the place of the real account id in order of appearance, from 1.
 
     >>> stand_in(1)
     '111122000001'
@@ -157,7 +167,7 @@ def stand_in(number: int) -> str:
 
 
 class Accounts:
-    """The account ids of a recording, with a stand-in for each. `changes` returns the replacements for a text."""
+    """The account ids of a recording, each with a stand-in: the invented account id that is recorded in its place."""
 
     def __init__(self, stand_ins: Mapping[str, str]) -> None:
         self.stand_ins = stand_ins
@@ -167,11 +177,11 @@ class Accounts:
 
     @classmethod
     def of_recording(cls, texts: Sequence[Joined], kept: int = 0) -> Accounts:
-        """Return the account ids in the texts of a recording, each with its stand-in.
+        """Return the account ids in the texts of a recording, each with its stand-in, an invented id.
 
-        The first `kept` lines may already contain stand-ins, which stay unchanged. If a later ARN differs from an ARN
-        of these lines only in its account id, this id gets the stand-in of that ARN. Each such stand-in is given only
-        once.
+        The first `kept` lines may already contain stand-ins, which stay unchanged. If an ARN below these lines differs
+        from one of their ARNs only in its account id, the account id gets the stand-in of that ARN. A stand-in is given
+        to only one account id.
         """
         stand_ins: dict[str, str] = {}
         arns: dict[tuple[str, str], str] = {}
@@ -199,9 +209,9 @@ class Accounts:
 
     @classmethod
     def of_request(cls, texts: Iterable[str]) -> Accounts:
-        """Return the account ids in the texts of one request, numbered in order of appearance.
+        """Return the account ids in the texts of one request. Their stand-ins are numbered in order of appearance.
 
-        Stand-ins count as account ids.
+        Stand-ins that are already in the request count as account ids, too.
         """
         order: dict[str, None] = {}
         for text in texts:
@@ -214,11 +224,11 @@ class Accounts:
         return bool(self._all)
 
     def changes(self, text: str) -> list[Change]:
-        """Return the changes that replace the account ids in a text with the stand-ins."""
+        """Return the changes that replace each account id in a text with its stand-in."""
         return [(*found.span(), self._all[found[0]]) for found in self._pattern.finditer(text)]
 
     def number(self, value: int) -> int:
-        """Return the stand-in of a number that is an account id; any other number is returned unchanged."""
+        """Return the stand-in of `value` as a number if `value` is an account id; otherwise return `value`."""
         return int(self.stand_ins.get(f"{value:012}", value)) if value > 0 else value
 
 

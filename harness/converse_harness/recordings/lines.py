@@ -1,6 +1,7 @@
-"""Convert events, bodies and frames to lines of a recording, and back.
+"""Convert bodies, events and frames to lines of a recording, and lines to bodies, events and frames.
 
-A body is kept as JSON if its exact bytes can be made from this JSON again, otherwise as text or base64.
+The body of an answer is stored as JSON if its exact bytes can be made from this JSON again, otherwise as text or
+base64.
 """
 
 from __future__ import annotations
@@ -20,19 +21,25 @@ from converse_harness.stream.grammar import ERROR_FRAME
 from converse_harness.stream.http import Break
 
 DEEPEST: Final = 200
-"""The deepest nesting of JSON that is kept as JSON, not as text or base64. Python's limit is about 1,000 levels."""
+"""JSON with more levels than this is stored as text or base64, because Python's limit for nested JSON is about 1,000
+levels.
+"""
 
 FORMS: Final = ("", "Text", "Base64")
-"""Suffixes of a body's key, one per form. For example, the keys of `body` are `body`, `bodyText` and `bodyBase64`."""
+"""The suffixes of a body's key, one for each form of storage: JSON, text, base64. For example, `body` is stored as
+`body`, `bodyText` or `bodyBase64`.
+"""
 
 
 def body_members(name: str, data: bytes) -> dict[str, Any]:
-    """Return the key and the value that store a body on a line, in the most readable form that gives the same bytes.
+    """Return the key and the value that store `data`, a body, on a line.
+
+    The most readable form that gives the same bytes is chosen.
 
     >>> body_members("body", b'{"message":"no"}'), body_members("body", b'{"message": "no"}')
     ({'body': {'message': 'no'}}, {'bodyText': '{"message": "no"}'})
     """
-    with suppress(ValueError, RecursionError):  # the body is not JSON
+    with suppress(ValueError, RecursionError):  # raised if the body is not JSON
         parsed = json.loads(data)
         if not is_deeper(parsed, DEEPEST) and compact(parsed) == data:
             return {name: parsed}
@@ -43,11 +50,11 @@ def body_members(name: str, data: bytes) -> dict[str, Any]:
 
 
 def request_members(data: bytes) -> dict[str, Any]:
-    """Return the key and the value that store the body of a request.
+    """Return the key and the value that store `data`, the body of a request, on a line.
 
-    JSON is stored as JSON, because the exact bytes of a request do not matter.
+    JSON is always stored as JSON, even if it gives other bytes, because the exact bytes of a request do not matter.
     """
-    with suppress(ValueError, RecursionError):  # the body is not JSON
+    with suppress(ValueError, RecursionError):  # raised if the body is not JSON
         parsed = json.loads(data)
         if not is_deeper(parsed, DEEPEST):
             json.dumps(parsed, allow_nan=False)  # raises ValueError for NaN and infinity
@@ -56,7 +63,7 @@ def request_members(data: bytes) -> dict[str, Any]:
 
 
 def body_bytes(name: str, line: Mapping[str, Any]) -> bytes | None:
-    """Return the bytes of the body that a line contains under this name, in any of FORMS; None if there is no body."""
+    """Return the bytes of the body on a line, whose key is `name` with a suffix of FORMS; None without such a key."""
     if name in line:
         return compact(line[name])
     if f"{name}Text" in line:
@@ -65,7 +72,7 @@ def body_bytes(name: str, line: Mapping[str, Any]) -> bytes | None:
 
 
 def compact(value: object) -> bytes:
-    """Return a JSON value in the form in which Bedrock sends JSON: without spaces, the keys in their given order."""
+    """Return the bytes of a JSON value as Bedrock sends it: without spaces, and with the keys in their given order."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
@@ -75,10 +82,10 @@ VERSION: Final = 2
 Line = dict[str, Any]
 
 End = Literal["closed by client", Break]
-"""The ways in which an incomplete answer can end."""
+"""The ways in which the recording of an incomplete answer can end."""
 
 ENDS: Final = get_args(End)
-"""The values of End."""
+"""All values of End, as a tuple."""
 
 EVENT_KEYS: Final[Mapping[str, str]] = {
     "t": "milliseconds from the request to the last byte of the line's data",
@@ -88,7 +95,9 @@ EVENT_KEYS: Final[Mapping[str, str]] = {
     "frame": "the frame in base64, if its headers differ from the usual ones or it cannot be read",
     "bytes": "bytes in base64 that are not a whole frame",
 }
-"""Maps each key of a stream's line to its meaning. The line of an event has one more key, which is the event type."""
+"""Maps each key on the line of an event, or on a line of bytes, to its meaning. The line of an event has one more key:
+the type of the event.
+"""
 
 TOLD_BY: Final[Mapping[str, str]] = {
     "call": "call",
@@ -98,33 +107,36 @@ TOLD_BY: Final[Mapping[str, str]] = {
     "end": "end",
     "bytes": "bytes",
 }
-"""Maps a key to the kind of the lines that have this key. Every other line below the header is the line of an event."""
+"""Maps a key to the kind of the lines that contain it. A line that contains none of these keys is the header, which
+comes first, or an event.
+"""
 
 
 def dump(line: Mapping[str, Any]) -> str:
     """Return the JSON text of a line, with spaces and with the keys in their given order.
 
-    The text is ASCII if UTF-8 cannot encode the line, which then contains half of a surrogate pair.
+    If the line contains half of a surrogate pair, which UTF-8 cannot encode, the text has only ASCII, with escapes.
     """
     text = json.dumps(line, ensure_ascii=False, allow_nan=False)
     return text if is_utf8(text) else json.dumps(line)
 
 
 def event_of(line: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
-    """Return the type of the event on a line of a stream, and its members as JSON; None for a line without an event."""
+    """Return the type of the event on a stream's line, and its members as JSON; None for a line without an event."""
     return next((member for member in line.items() if member[0] not in EVENT_KEYS), None)
 
 
 def event_as_sent(line: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the event on a line of a stream, with its blobs as bytes; None for a line without an event."""
+    """Return the event on a stream's line, with blobs as bytes, not base64; None for a line without an event."""
     found = event_of(line)
     return None if found is None else {found[0]: from_wire(*found)}
 
 
 def frame_line(frame: Frame, data: bytes, at: int, *, joined: bool) -> Line:
-    """Return the line for a received frame. `data` are the bytes of this frame; `frame_bytes_of` makes them again.
+    """Return the line that records a received frame.
 
-    `at` is the time in milliseconds. If `joined` is true, the frame came in the same HTTP chunk as the frame before it.
+    `data` are the frame's bytes; `frame_bytes_of` makes the same bytes from the line. `at` is the time in milliseconds
+    since the request. If `joined` is true, the frame came in the same HTTP chunk as the frame before it.
     """
     try:
         name, members, padding = read_event(frame)
@@ -139,23 +151,28 @@ def frame_line(frame: Frame, data: bytes, at: int, *, joined: bool) -> Line:
         return line
     try:
         dump(members)
-    except ValueError:  # NaN or infinity, which JSON does not allow
+    except ValueError:  # the members contain NaN or infinity, which JSON does not allow
         return {"t": at, **exact, **more}
-    if name != ERROR_FRAME and standard_frame(name, frame.payload) == data:  # only the payload is unusual
-        with suppress(UnicodeDecodeError):  # the payload is not UTF-8
+    # Only the payload is unusual, so the headers are not kept.
+    if name != ERROR_FRAME and standard_frame(name, frame.payload) == data:
+        with suppress(UnicodeDecodeError):  # raised if the payload is not UTF-8
             exact = {"payload": frame.payload.decode()}
     return line | exact
 
 
 def bytes_line(data: bytes, at: int) -> Line:
-    """Return the line for bytes that are not a whole frame; `at` is their time in milliseconds."""
+    """Return the line that records bytes which are not a whole frame.
+
+    `at` is their time in milliseconds since the request.
+    """
     return {"t": at, "bytes": base64.b64encode(data).decode()}
 
 
 def frame_bytes_of(line: Mapping[str, Any], event: Mapping[str, Any] | None) -> bytes:
     """Return the bytes to send for a line of a stream. `event` is the result of `event_as_sent` for this line.
 
-    The exact bytes that a line may contain are ignored if somebody has edited the event on the line.
+    Exact bytes on the line (`payload`, `frame`) are ignored if they contradict the event, because then somebody has
+    edited the event.
     """
     if event is None:
         return base64.b64decode(line["bytes" if "bytes" in line else "frame"])
@@ -164,14 +181,14 @@ def frame_bytes_of(line: Mapping[str, Any], event: Mapping[str, Any] | None) -> 
 
 
 def without_contradiction(line: Line) -> Line:
-    """Return a line without its exact bytes if these bytes decode to another event than the event on the line."""
+    """Return `line`, but without its exact bytes (`payload`, `frame`) if these contradict the event on the line."""
     if event_of(line) is None or _exact_bytes(line) is not None:
         return line
     return {key: value for key, value in line.items() if key not in ("payload", "frame")}
 
 
 def _exact_bytes(line: Mapping[str, Any]) -> bytes | None:
-    """Return the exact bytes kept beside an event; None if there are none, or if they decode to another event."""
+    """Return the exact bytes beside the event on a line; None if there are none, or if they decode to another event."""
     found = event_of(line) if "payload" in line or "frame" in line else None
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""The rules by which an exchange of a recording answers a request: next in order, equal, or equal in shape."""
+"""The rules that decide which exchange of a recording answers a request: the next, an equal, or a similar one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TOO_DEEP: Final = "nested too deeply to be compared"
 
 
 def canonical(value: object) -> str:
-    """Return JSON text that is equal for equal values. The order of keys does not matter; 1 and 1.0 are different."""
+    """Return JSON text that is equal for equal JSON values. The order of keys does not matter; 1 and 1.0 differ."""
     try:
         return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     except RecursionError:
@@ -36,12 +36,12 @@ def canonical(value: object) -> str:
 
 
 def kind_of_block(block: Mapping[str, Any]) -> str:
-    """Return the kind of a block, which is the name of its only member."""
+    """Return the kind of a content block: the name of its only member. An invalid block may have several, or none."""
     return " + ".join(sorted(block)) if block else "nothing"
 
 
 _Links = dict[str, int]
-"""Maps each id, as JSON text, to its number in order of appearance."""
+"""Maps each id in a request, as JSON text, to its number: ids are numbered from 1 in order of appearance."""
 
 
 def _number(links: _Links, id: object) -> int:
@@ -49,7 +49,10 @@ def _number(links: _Links, id: object) -> int:
 
 
 def _messages_shape(conversation: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return roles, kinds of blocks and names of used tools. Each toolUseId becomes a number in order of appearance."""
+    """Return the roles, kinds of blocks and names of used tools.
+
+    Each toolUseId becomes its number, by first appearance.
+    """
     links: _Links = {}
     return [
         {"role": each.get("role"), "content": [_block(block, links) for block in objects_of(each.get("content"))]}
@@ -72,14 +75,14 @@ def _block(block: Mapping[str, Any], links: _Links) -> Any:
 
 
 def name_of_tool(tool: Mapping[str, Any]) -> str:
-    """Return the name of an offered tool. If the tool is not a toolSpec, its kind precedes the name."""
+    """Return the name of a tool in toolConfig. If the tool is not a toolSpec, its kind stands before the name."""
     kind = kind_of_block(tool)
     name = member_of(tool, kind, "name")
     return str(name) if kind == "toolSpec" else kind if name is None else f"{kind} {name}"
 
 
 def _tool_choice_shape(conversation: Mapping[str, Any]) -> Any:
-    """Return the kind of toolChoice and the tool that toolChoice names; None for a request without toolChoice."""
+    """Return the kind of a request's toolChoice, and the tool that it names, if any; None without a toolChoice."""
     choice = object_of(member_of(conversation, "toolConfig", "toolChoice"))
     if "tool" in choice:
         return f"tool {member_of(choice, 'tool', 'name')}"
@@ -87,22 +90,24 @@ def _tool_choice_shape(conversation: Mapping[str, Any]) -> Any:
 
 
 _COUNTED: Final = frozenset({"role", "type", "name", "source", "status"})
-"""The members whose texts are compared in a body that is not a Converse conversation."""
+"""In a body that is not a Converse conversation, the texts of only these members are compared by the rule "shape"."""
 
 LINKS: Final = frozenset({"id", "toolUseId", "tool_use_id", "tool_call_id"})
-"""The members that contain ids in an answer, or in a body that is not a Converse conversation."""
+"""The members that contain ids, in an answer or in a body that is not a Converse conversation."""
 
 WORD: Final = re.compile(r"[A-Za-z0-9_-]{12,}")
-"""Matches a word that is long enough to be an id, within a longer text."""
+"""Matches each word in a text that is long enough to be an id."""
 
 _LEFT_OUT: Final = frozenset({"arguments", "description", "input", "input_schema", "inputSchema", "json", "parameters"})
-"""In a body that is not a Converse conversation, only the presence of these members is compared, not their values."""
+"""In a body that is not a Converse conversation, the rule "shape" compares only whether these members are present, not
+their values.
+"""
 
 
 def _free_shape(value: Any, name: str, links: _Links) -> Any:
-    """Return the shape of a body that is not a Converse conversation, such as a model's own JSON for InvokeModel.
+    """Return what the rule "shape" compares in a body that is not a Converse conversation, as for InvokeModel.
 
-    `name` is the key of `value` in this body; an item of a list has the key of the list.
+    `value` is the body or a part of it. `name` is the key of this part; an item of a list has the key of the list.
     """
     if name in _LEFT_OUT:
         return "any"
@@ -120,13 +125,13 @@ Match = Literal["order", "exact", "shape"]
 MATCHES: Final[tuple[Match, ...]] = get_args(Match)
 
 MatchFunction = Callable[[dict[str, Any], dict[str, Any]], object]
-"""A function of the user that returns whether a recorded exchange answers a call. The arguments of the function are
-`MatchKey.members` of the recorded request and of the call.
+"""A user's own rule: a function that returns whether a recorded exchange answers a call. Its two arguments are the
+`MatchKey.members` of the recorded request and those of the call.
 """
 
 
 def name_of(rule: Match | MatchFunction) -> str:
-    """Return the name of a rule for messages: the name of the user's function, or the rule's own name in quotes."""
+    """Return the name of a rule for error messages: a user's function by its name, and another rule in quotes."""
     return f"the function {getattr(rule, '__qualname__', rule)}" if callable(rule) else f'"{rule}"'
 
 
@@ -135,18 +140,18 @@ _BODIES: Final = tuple(f"request{form}" for form in FORMS)
 _KEPT_HEADERS: Final = "x-amzn-bedrock-"
 
 _WITHIN_TEXT: Final = r"""(?:[^"\\]|\\.)*?"""
-"""The pattern of any characters of one text, within a JSON text."""
+"""A pattern that matches any characters within one string of a JSON text."""
 
 _STAND_IN: Final = re.compile(rf"(?<!\d){STAND_IN}\d{{6}}(?!\d)")
-"""Matches a number that the recorder writes in place of an account id."""
+"""Matches a stand-in: an invented account id that is recorded in place of a real one."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatchKey:
-    """The parts of a request that matching compares, either of a call or of a recorded request.
+    """The parts of a request that the rules compare. The request is that of a call, or a recorded one.
 
-    `labels` are the decoded labels of the path, such as `modelId`; `request` is the JSON value of the body, or its
-    text.
+    `labels` maps the names of members in the URL's path, such as `modelId`, to their decoded values. `request` is the
+    JSON value of the body, or its text if it is not JSON.
     """
 
     operation: str
@@ -157,26 +162,26 @@ class MatchKey:
 
     @property
     def conversation(self) -> Mapping[str, Any]:
-        """The object in the request that contains the messages; empty if the operation has no messages."""
+        """The object in `request` that contains the messages; empty if the operation has no messages."""
         request: Any = self.request if self.operation in CONVERSATIONS else {}
         return object_of(member_of(request, *self.steps))
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """The keys that lead from the request to `conversation`."""
+        """The keys that lead from `request` to `conversation`; none if they are the same object."""
         return ("input", "converse") if self.operation == "CountTokens" else ()
 
     @property
     def members(self) -> dict[str, Any]:
-        """The operation, and the request as keyword arguments of an AWS client.
+        """The operation, and the request's members by the names that they have in an AWS client's call.
 
-        A body that is not an object has the key `body`.
+        If the body is not a JSON object, it is the member `body`.
         """
         body = self.request if is_object(self.request) else {} if self.request is None else {"body": self.request}
         return {"operation": self.operation, **self.labels, **body}
 
     def with_conversation(self, conversation: Mapping[str, Any]) -> MatchKey:
-        """Return a copy with another conversation."""
+        """Return a copy of this match key with `conversation` in place of its own."""
         request: Any = conversation
         for step in reversed(self.steps):
             request = {step: request}
@@ -184,7 +189,7 @@ class MatchKey:
 
 
 def asked_by(call: Call) -> MatchKey:
-    """Return the match key of a call."""
+    """Return the match key of a call that the endpoint received."""
     request = call.request
     path, _, query = request.target.partition("?")
     return _without_auto(
@@ -197,7 +202,7 @@ def asked_by(call: Call) -> MatchKey:
 
 
 def asked_in(exchange: RecordedExchange) -> MatchKey:
-    """Return the match key of a recorded request."""
+    """Return the match key of the request in a recorded exchange."""
     line = exchange.call
     return _without_auto(
         exchange.operation,
@@ -209,7 +214,7 @@ def asked_in(exchange: RecordedExchange) -> MatchKey:
 
 
 def _without_auto(*parts: Any) -> MatchKey:
-    """Make a match key from its fields, without a toolChoice of `auto`, which has the same effect as no toolChoice."""
+    """Make a match key from its fields. A toolChoice of `auto` is left out: it has the same effect as no toolChoice."""
     asked = MatchKey(*parts)
     config = object_of(asked.conversation.get("toolConfig"))
     if config.get("toolChoice") != {"auto": {}}:
@@ -219,11 +224,12 @@ def _without_auto(*parts: Any) -> MatchKey:
 
 
 def as_recorded(asked: MatchKey, redaction: Redaction | None = None, own: Collection[str] | None = None) -> MatchKey:
-    """Return a copy of a match key with the recorder's replacements and with numbered account ids.
+    """Return a copy of a match key with the replacements that are made in recordings.
 
-    `own` contains the secrets of this process; the default is `own_secrets()`.
+    They are the user's replacements in `redaction`, `***` for secrets, and invented account ids for real ones. `own`
+    contains the secrets of this process; the default is `own_secrets()`.
     """
-    # Slow to import, and few requests need it.
+    # Imported here, because it is slow to import and few requests need it.
     from converse_harness.recordings.redaction import Redaction, for_comparison
 
     asks = {"labels": asked.labels, "query": asked.query, "headers": asked.headers, "request": asked.request}
@@ -234,7 +240,7 @@ def as_recorded(asked: MatchKey, redaction: Redaction | None = None, own: Collec
 
 
 def _as_read(operation: str | None, line: Mapping[str, Any]) -> Any:
-    """Return the body on the line of a call as the endpoint reads it: without members that are null."""
+    """Return the body on the line of a call, without the members that are null: the endpoint drops these, too."""
     body = next((line[name] for name in _BODIES if name in line), None)
     if operation in (*SCRIPTED, *NAMED) and operation in bedrock.operations():
         with suppress(DamagedData):
@@ -243,9 +249,10 @@ def _as_read(operation: str | None, line: Mapping[str, Any]) -> Any:
 
 
 def _without_accounts(text: str, like: str | None = None) -> str:
-    """Replace each account id of an ARN, everywhere in a text, by the number of this id in order of appearance.
+    """Replace account ids in a text by `account 1`, `account 2` and so on, in order of appearance.
 
-    If `like` is given, the order of appearance in `like` counts.
+    An account id that occurs in an ARN is replaced everywhere in the text. If `like` is given, the order of appearance
+    in `like` decides.
 
     >>> _without_accounts("arn:aws:bedrock:us-east-1:123456789012:prompt/X is of 123456789012")
     'arn:aws:bedrock:us-east-1:account 1:prompt/X is of account 1'
@@ -255,22 +262,23 @@ def _without_accounts(text: str, like: str | None = None) -> str:
     found = compiled(ACCOUNT_IN_ARN).finditer(like or text)
     accounts = dict.fromkeys(each[0].removeprefix(each["kept"]) for each in found)
     for number, account in enumerate(accounts, 1):
-        # In JSON the id may follow an escaped control character such as \u0000, which ends in a digit.
+        # A digit before the account id may be the end of an escape such as \u0000.
         text = re.sub(rf"(?:(?<!\d)|(?<=\\u00[01]\d)){account}(?!\d)", f"account {number}", text)
     return text
 
 
 def with_accounts_equal(value: object) -> Any:
-    """Return a JSON value with numbers in place of account ids, so that only their order matters.
+    """Return a JSON value with account ids replaced by `account 1` and so on, in order of appearance.
 
-    Raises RecursionError for a value that is nested too deeply.
+    So values that differ only in their account ids become equal. Raises RecursionError for a value that is nested too
+    deeply.
     """
     return json.loads(_without_accounts(json.dumps(value, ensure_ascii=False), canonical(value)))
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a match key: a description, a function that returns the part, and the rules that compare the part."""
+    """A part of a match key: its description, a function that returns it, and the rules that compare it."""
 
     what: str
     of: Callable[[MatchKey], Any]
@@ -320,18 +328,18 @@ PARTS: Final[Mapping[str, Part]] = {
         ("shape",),
     ),
 }
-"""The parts of a request that are compared. All other parts of a request may differ: with the rule "shape", these are
-all texts, the inputs and schemas of tools, media, and the inference settings.
+"""The parts of a request, each with the rules that compare it. A part that a rule does not compare may differ. For the
+rule "shape", these are all texts, the inputs and schemas of tools, media, and the inference settings.
 """
 
 
 def parts(rule: Match, asked: MatchKey) -> dict[str, Any]:
-    """Return the values that a rule requires to be equal, by the names of the parts in PARTS."""
+    """Return the values that a rule compares, by the names of the parts in PARTS."""
     return {name: part.of(asked) for name, part in PARTS.items() if rule in part.rules}
 
 
 def key(rule: Match, asked: MatchKey) -> str:
-    """Return a text that is equal for two requests if, and only if, the requests match by the rule."""
+    """Return a text that is equal for two requests if, and only if, they match according to this rule."""
     try:
         return _without_accounts(canonical(parts(rule, asked)))
     except RecursionError:
@@ -339,11 +347,11 @@ def key(rule: Match, asked: MatchKey) -> str:
 
 
 def masks(recorded: str, asked: str, *, secrets: bool = False) -> bool:
-    """Whether two results of `key` are equal, if each stand-in of an account id in `recorded` matches any account id.
+    """Whether two results of `key` are equal, if stand-ins (invented account ids) in `recorded` match any account ids.
 
-    Equal stand-ins match equal ids, and different stand-ins different ids. `key` does not number these ids: only an ARN
-    in another exchange identifies them as account ids. If `secrets` is true, `***` in `recorded` matches any text,
-    because a text that was masked during recording need not be a secret during replay.
+    Equal stand-ins must match equal account ids, and different stand-ins different account ids. Such stand-ins remain
+    in a result of `key` if the request itself has no ARN with the account id. If `secrets` is true, `***` in `recorded`
+    matches any text, because a text that was masked during recording need not be a secret during replay.
 
     >>> masks('"my key is ***"', '"my key is only a test"', secrets=True)
     True

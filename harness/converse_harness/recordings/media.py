@@ -1,8 +1,8 @@
-"""Images, documents, videos and audio beside a recording. Each is in a separate file, whose name is the file's hash.
+"""Keep images, documents, videos and audio in separate files beside a recording. Each file is named after its hash.
 
-In the recording `trip.jsonl`, `{"$media": "trip.media/9f86d081884c7d65.png"}` replaces the base64 of such bytes: an
-object where AWS has a string. A recorded object that itself has this key is written one level deeper,
-`{"$media": {"$media": ...}}`, so that it cannot be confused with a reference.
+For example, `{"$media": "trip.media/9f86d081884c7d65.png"}` is a reference in `trip.jsonl`: this object replaces the
+base64 string of an image. If a request or answer itself contains an object with the key `$media`, the object is written
+as `{"$media": {"$media": ...}}`, so that it does not look like a reference.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MARK: Final = f'"{KEY}"'
 """A text that every recording with media files contains."""
 
 THRESHOLD: Final = 4096
-"""Base64 with more characters than this is moved from the line to a media file."""
+"""A base64 text with more characters than this is moved from its line to a media file."""
 
 FOLDER_SUFFIX: Final = ".media"
 
@@ -38,11 +38,11 @@ _FORMAT_MEMBERS: Final = ("format", "media_type", "mediaType")
 
 
 class DamagedMedia(DamagedData):
-    """A media file that a line refers to is missing or was changed, or its name is invalid."""
+    """Raised if a media file that a line refers to is missing, was changed, or has an invalid name."""
 
 
 def folder_of(recording: Path) -> str:
-    """Return the name of the folder, beside a recording, that contains its media.
+    """Return the name of the folder with the media files of a recording. It is in the same folder as the recording.
 
     >>> folder_of(Path("recordings/trip.jsonl"))
     'trip.media'
@@ -51,16 +51,16 @@ def folder_of(recording: Path) -> str:
 
 
 def set_aside(lines: Sequence[Line], recording: Path) -> tuple[list[Line], dict[str, bytes]]:
-    """Return the lines with references in place of long media, and a map from file names to the bytes of these media.
+    """Return the lines with references in place of long media, and a map from the names of media files to their bytes.
 
-    A file name is relative to the recording's folder. AWS's model defines which members are media; in a body that the
-    model does not describe, for instance of InvokeModel, every base64 string is media. Media in an event whose exact
-    bytes are kept stays on its line.
+    The names are paths relative to the recording's folder. AWS's API model defines which members are media. In a body
+    that the model does not describe, for instance that of InvokeModel, every base64 string is media. Nothing is moved
+    from the line of an event that also has the exact bytes of its frame.
     """
     files: dict[str, bytes] = {}
 
     def aside(text: str, format: str) -> Any:
-        with suppress(ValueError):  # the text is not base64
+        with suppress(ValueError):  # raised if the text is not base64
             data = base64.b64decode(text, validate=True)
             if base64.b64encode(data) == text.encode():
                 name = f"{folder_of(recording)}/{sha256(data).hexdigest()[:_HASH_LENGTH]}.{format or 'bin'}"
@@ -78,12 +78,12 @@ def set_aside(lines: Sequence[Line], recording: Path) -> tuple[list[Line], dict[
 
 
 def put_back(line: Line, folder: Path) -> Line:
-    """Return a line with media instead of references; `folder` is the recording's folder. Raises DamagedMedia."""
+    """Return a line with base64 in place of its references to media files below `folder`. Raises DamagedMedia."""
     return line | {key: _with_media(line[key], lambda name: _read(name, folder)) for key in _keys(line)}
 
 
 def references(line: Line) -> list[str]:
-    """Return the names of the files that a line refers to."""
+    """Return the names of the media files that a line refers to."""
     names: list[str] = []
     for key in _keys(line):
         _with_media(line[key], names.append)
@@ -91,7 +91,7 @@ def references(line: Line) -> list[str]:
 
 
 def _keys(line: Line) -> tuple[str, ...]:
-    """Return the keys of a line whose values may contain media; empty for an event whose exact bytes are kept."""
+    """Return the keys of a line whose values may contain media; none for an event with exact bytes on the same line."""
     if "call" in line or "part" in line or "status" in line:
         return tuple(key for key in ("request", "is", "body") if key in line)
     event = event_of(line)
@@ -99,7 +99,7 @@ def _keys(line: Line) -> tuple[str, ...]:
 
 
 def _with_media(value: Any, find: Callable[[str], object]) -> Any:
-    """Return a copy of a value in which the result of `find`, for the file name, replaces each reference to a file."""
+    """Return a copy of a value in which each reference to a media file is replaced by `find(name)`."""
     if is_object(value) and value.keys() == {KEY}:
         inner = value[KEY]
         if isinstance(inner, str):
@@ -109,9 +109,10 @@ def _with_media(value: Any, find: Callable[[str], object]) -> Any:
 
 
 def _without_media(value: Any, shape: Any, format: str, aside: Callable[[str, str], Any]) -> Any:
-    """Return a copy of a value in which the result of `aside`, for text and format, replaces each long base64 text.
+    """Return a copy of a value in which each long base64 text is replaced by `aside(text, format)`.
 
-    `shape` is the shape of the value in AWS's model; None if the model does not describe the value.
+    `shape` is the shape of the value in AWS's API model, or None if the model does not describe the value. `format` is
+    the media format, such as `png`, that the object around the value names.
     """
     if isinstance(value, str):
         is_media = len(value) > THRESHOLD and (shape is None or shape.type_name == "blob")
@@ -129,11 +130,11 @@ def _without_media(value: Any, shape: Any, format: str, aside: Callable[[str, st
 
 
 _TEXT: Final = SimpleNamespace(type_name="document")
-"""The shape used for values that are never media: documents, and members that are not in the model."""
+"""The shape that is used for values that are never media: documents, and members that are not in AWS's API model."""
 
 
 def _shape_of(line: Line, key: str, operation: str) -> Any:
-    """Return the shape of the value under a key of a line; None if AWS's model lacks this value."""
+    """Return the shape of the value at `key` of a line; None if AWS's API model does not describe the value."""
     if key not in ("request", "body"):
         known = key in bedrock.stream_events() or key in bedrock.stream_exceptions()
         return bedrock.shape(bedrock.stream_shape(key)) if known else _TEXT
@@ -141,7 +142,7 @@ def _shape_of(line: Line, key: str, operation: str) -> Any:
         return None
     described = bedrock.operation(operation)
     shape: Any = described.input_shape if key == "request" else described.output_shape
-    # If the whole body is a blob, its content is defined by the invoked model, not by AWS's service model.
+    # If the whole body is a blob, as for InvokeModel, AWS's API model does not describe its content.
     return None if any(each.type_name == "blob" for each in shape.members.values()) else shape
 
 

@@ -1,4 +1,7 @@
-"""Explain why no exchange of a recording answers a call: nearest exchange, differences, advice."""
+"""Explain why no exchange of a recording answers a call.
+
+The error shows the nearest exchange, its differences, and advice.
+"""
 
 from __future__ import annotations
 
@@ -30,31 +33,31 @@ from converse_harness.reply.body import summarize_block
 from converse_harness.secrets import mask
 
 _LINES: Final = 20
-"""The maximum number of lines of differences in a message."""
+"""The maximum number of lines that show differences in an error message."""
 
 _ROWS: Final = 5
-"""The maximum number of exchanges listed in a message."""
+"""The maximum number of exchanges that one list in an error message shows."""
 
 _LOOKED_AT: Final = 20
-"""The number of candidates for the nearest exchange that are compared value by value."""
+"""The maximum number of exchanges that are compared value by value in the search for the nearest one."""
 
 _RULES: Final[Mapping[Match, str]] = {
     "order": "the next exchange, if operation and model are the same",
     "exact": "operation, model and the whole request are the same",
     "shape": "operation, model, roles, kinds of blocks and names of tools are the same, texts may differ",
 }
-"""Maps each rule to a line that describes when an exchange answers a call; `matching.PARTS` has the details."""
+"""Maps each rule to a short description of when an exchange answers a call. The details are in `matching.PARTS`."""
 
 _REFUSED: Final = "it returned a false value for each exchange that was not played"
-"""The text in place of such a line if the rule is a function of the user."""
+"""The text that is used instead of a description in _RULES if the rule is a user's function."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
     """A recording while it is played. For each exchange, `used` contains the numbers of the calls that it answered.
 
-    The functions have the index of an exchange as a parameter: `asked` returns the exchange's match key, and `key` the
-    text that a rule compares. `again` is the command that records the session again.
+    `asked(index)` returns the match key of an exchange, and `key(rule, index)` returns the text that this rule
+    compares. `again` is the command that records the session again.
     """
 
     path: Path
@@ -66,19 +69,20 @@ class State:
     again: str
 
     def place(self, number: int) -> str:
-        """Return the file and line of an exchange, in a form that editors can open."""
+        """Return the file and line of the exchange with the index `number`, in a form that editors can open."""
         return f"{self.path}:{self.exchanges[number].at}"
 
     @property
     def following(self) -> int | None:
-        """The index of the first exchange that was not played; None if all were played."""
+        """The index of the first exchange that has not been played; None if all have been played."""
         return next((number for number, calls in enumerate(self.used) if not calls), None)
 
 
 def missed(state: State, call: Call, asked: MatchKey, fits: Sequence[int]) -> Missed:
     """Return the error about a call that no exchange answers.
 
-    `asked` is the match key of the call; `fits` are the indexes of the exchanges that match it, played or not.
+    `asked` is the match key of the call. `fits` are the indexes of the exchanges that match it, both played and
+    unplayed ones.
     """
     if not state.exchanges:
         first, rest = f"call {call.number} has no reply: {state.path} holds no exchange.", ""
@@ -106,7 +110,7 @@ def _calls(numbers: Sequence[int]) -> str:
 
 
 def _played(state: State, fits: Sequence[int]) -> str:
-    """Return a text that lists the exchanges `fits`, which were played, and the exchanges that were not played."""
+    """Return a text with two lists: the played exchanges (those at the indexes `fits`) and all unplayed exchanges."""
     lines: list[str] = []
     for title, numbers in ("played", fits), ("left", [each for each, calls in enumerate(state.used) if not calls]):
         more = [f"and {len(numbers) - _ROWS} more"] if len(numbers) > _ROWS else []
@@ -125,26 +129,26 @@ def _row(state: State, number: int) -> str:
 
 
 def summary(asked: MatchKey) -> str:
-    """Return a request on one line: operation, path labels, number of messages and last message."""
+    """Describe a request on one line: operation, labels in the URL (the model id), number of messages, last message."""
     head = f"{asked.operation} {' '.join(map(str, asked.labels.values()))}".rstrip()
     messages = cast("list[dict[str, Any]]", asked.conversation.get("messages") or [])
     if not messages:
         return head
     try:
         last = " + ".join(map(summarize_block, messages[-1].get("content", ())))
-    except (AttributeError, TypeError):  # an edited recording may contain values of other types
+    except (AttributeError, TypeError):  # in an edited recording, values may have other types
         last = "?"
     return f"{head}, {len(messages)} message{'s' * (len(messages) > 1)}, last: {last}"
 
 
-# The nearest exchange
+# The code below finds the exchange that is nearest to a call.
 
 
 def _nearest(state: State, asked: MatchKey) -> int:
-    """Return the index of the exchange that is most similar to a call; with "order", of the first unplayed exchange.
+    """Return the index of the exchange that is most similar to a call; for the rule "order", of the first unplayed one.
 
-    The criteria, in the order of their weight: the same operation, not yet played, the same path labels, a similar
-    number of messages, and the number of equal values.
+    The criteria, from the most to the least important: the same operation, not played, the same labels in the URL's
+    path (such as the model id), a similar number of messages, and many equal values.
     """
     if state.rule == "order" and state.following is not None:
         return state.following
@@ -171,15 +175,18 @@ def _count(asked: MatchKey) -> int:
 
 
 def _leaves(asked: MatchKey) -> Counter[str]:
-    """Count the values of a request that are neither objects nor lists, each as a text with its path."""
+    """Count a request's values that are neither objects nor lists.
+
+    Each is counted as a text: its path and its value.
+    """
     return Counter(f"{path_text(path)} {canonical(value)}" for path, value in leaves(asked.request))
 
 
-# The differences from the nearest exchange
+# The code below describes how a call differs from the nearest exchange.
 
 
 def _compared(state: State, asked: MatchKey) -> str:
-    """Return a text about the nearest exchange: its differences from the call, and other rules that would play it."""
+    """Return a text about the nearest exchange: how it differs from the call, and which other rules would play it."""
     number, rule = _nearest(state, asked), state.rule
     found = that_count("exact" if callable(rule) else rule, state.asked(number), asked)
     sections = (
@@ -194,7 +201,7 @@ def _compared(state: State, asked: MatchKey) -> str:
 
 
 def _lines_of_all(found: Sequence[Difference]) -> Iterator[str]:
-    """Yield the differences as text, at most _LINES lines."""
+    """Yield the lines that show the differences, at most _LINES. The last line may count the differences not shown."""
     lines = 0
     for number, difference in enumerate(found):
         rows = list(lines_of(difference))
@@ -206,7 +213,10 @@ def _lines_of_all(found: Sequence[Difference]) -> Iterator[str]:
 
 
 def _other_rules(state: State, number: int, asked: MatchKey) -> Iterator[str]:
-    """Yield a sentence for each other rule that would play the nearest exchange, or about the rule "shape"."""
+    """Yield a sentence for each other rule that would play the exchange with the index `number`.
+
+    If even "shape" would not play it, say why, unless the rule is "order".
+    """
     is_next = state.rule != "order" and number == state.following
     if is_next and state.key("order", number) == key("order", asked):
         yield 'match="order" would play it: it is the next one.'

@@ -1,4 +1,4 @@
-"""Open the session of a test in a record mode, which decides whether it is played, recorded, or both; and save it."""
+"""Open and save the session of a test. Its record mode decides whether the session is played, recorded, or both."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class MissingRecording(ReplyError):
-    """The recording to be played does not exist; `path` is the expected file."""
+    """Raised if the recording that should be played does not exist; `path` is the expected file."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"there is no recording {path}.")
@@ -31,7 +31,7 @@ class MissingRecording(ReplyError):
 
 
 class OpenedRecording(NamedTuple):
-    """The recording that a fake plays, the writer for calls that no recording answers, or both."""
+    """An opened session: the recording that a fake plays, the writer that records the other calls, or both."""
 
     recording: Recording | None
     writer: SessionWriter | None
@@ -48,12 +48,13 @@ def open_session(
     again: str = "",
     redaction: Redaction | None = None,
 ) -> OpenedRecording:
-    """Open the session at `path`: return a recording to play, a writer that records other calls, or both.
+    """Open the session with the file `path`: return a recording to play, a writer that records other calls, or both.
 
-    If `required` is true, an exchange that is not played fails the test. `again` is the command that records the
-    session again. `redaction` makes the replacements in recorded calls. Nothing is written before `SessionWriter.save`.
-    Raises MissingRecording if the mode only plays and the file is missing, DamagedRecording for a file that is not a
-    recording, and ReplyError for an invalid `match`, `pace` or `ignore`.
+    If `required` is true, the test fails if an exchange is not played. `again` is the command that records the session
+    again, for error messages. `redaction` has the user's replacements, which are made in what is recorded. No file is
+    written before `SessionWriter.save` is called. Raises MissingRecording if the mode only plays and the file is
+    missing, DamagedRecording for a file that is not a recording, and ReplyError for an invalid `match`, `pace` or
+    `ignore`.
     """
     from converse_harness.recordings.ignoring import IgnoredParts
     from converse_harness.recordings.play import check_how, recording
@@ -72,15 +73,16 @@ def open_session(
     found = recording(path, match=match, pace=pace, ignore=ignore, redaction=redaction)
     found = replace(found, required=required, again=again)
     if mode == "new_episodes":
-        found.check()  # the whole file is written again, so every exchange must be valid
+        found.check()  # the old exchanges are written again, so all of them must be valid
         return OpenedRecording(found, SessionWriter(path, found.exchanges, keeps=True, redaction=redaction))
     return OpenedRecording(found, None)
 
 
 class Unrecorded(Queue):
-    """The queue of a missing recording. It answers no call, so a test that makes no call needs no recording.
+    """The queue of replies in place of a missing recording.
 
-    `why` has the beginning and the rest of the error about a call; `more` returns a text to add to this error.
+    It fails only when a call arrives, so a test without calls needs no recording. `why` has the two parts of the error
+    about a call: its first line and the rest. `more(call)` returns a text that is added to the end.
     """
 
     def __init__(self, name: str, why: tuple[str, str], more: Callable[[Call], str]) -> None:
@@ -88,25 +90,25 @@ class Unrecorded(Queue):
         self._why, self._more = why, more
 
     def next(self, call: Call) -> None:
-        """Return None, because a missing recording answers no call."""
+        """Return None (no reply), because a missing recording answers no call."""
 
     def explain(self, call: Call) -> Missed:
-        """Return the error about a call; it names the missing recording and the command that records it."""
+        """Return the error about a call. It names the missing recording and the command that records it."""
         first, rest = self._why
         return Missed(f"call {call.number} {first}", f"{rest}{self._more(call)}")
 
     def answers(self, call: Call) -> bool:
-        """Return True, because the recording could answer any call if it existed."""
+        """Return True for any call, because the missing recording might have answered it."""
         del call
         return True
 
 
 @dataclass(frozen=True, slots=True)
 class SavedRecording:
-    """The result of saving the exchanges of a session.
+    """The result of saving a session. `exchanges` counts its exchanges, without those left out because of a secret.
 
-    `path` is the file that contains the exchanges, or None if they are in no file. `problem` describes an error and
-    where the exchanges are now. `masked` lists the places in the file where `***` replaces a secret.
+    `path` is the file that contains them; None if no file does. `problem` describes an error, and says where the
+    exchanges are or that they are lost. `masked` lists the places in the file where `***` replaces a secret.
     """
 
     exchanges: int
@@ -116,10 +118,10 @@ class SavedRecording:
 
 
 def save_or_set_aside(writer: SessionWriter, *, passed: bool, failed: Failed = "aside") -> SavedRecording:
-    """Save the session of a test: to its file if the test passed, otherwise as `failed` names it (see `FAILED`).
+    """Save the session of a test: to its usual file if the test passed, otherwise as `failed` says.
 
-    A session without answers is not saved; the old file stays unchanged. If the test passed, the recording of an
-    earlier failure is removed.
+    `choices.FAILED` describes the values of `failed`. A session without answers is not saved, and the old file stays
+    unchanged. If the test passed, the file that an earlier failed run saved beside the recording is removed.
     """
     from converse_harness.recordings.safe import said_of_masked
 
@@ -142,13 +144,14 @@ def save_or_set_aside(writer: SessionWriter, *, passed: bool, failed: Failed = "
     if passed and old.is_file():
         from converse_harness.recordings.pruning import remove_recording
 
-        with suppress(OSError):  # the new recording is saved, so an old file that remains does no harm
+        # The new recording is saved, so it does no harm if the file of an earlier failure remains.
+        with suppress(OSError):
             remove_recording(old, old.parent)
     return SavedRecording(exchanges, path, masked=said_of_masked(writer.written.masked, path))
 
 
 def _elsewhere(writer: SessionWriter, path: Path, error: Exception) -> SavedRecording:
-    """Write the session to a new temporary folder, because `path` could not be written."""
+    """Write the session to a new temporary folder, because `error` was raised when it was written to `path`."""
     exchanges = len(writer.answered)
     refused = f"{path} could not be written ({_reason(error)}); what was there is as it was."
     try:
@@ -156,7 +159,7 @@ def _elsewhere(writer: SessionWriter, path: Path, error: Exception) -> SavedReco
         try:
             writer.save(other)
         finally:
-            with suppress(OSError):  # the folder is not empty, because it contains the session
+            with suppress(OSError):  # raised if the session was written, because the folder is then not empty
                 other.parent.rmdir()
     except (OSError, ConverseHarnessError) as second:
         nowhere = f"Nor could a temporary file ({_reason(second)})."

@@ -1,7 +1,7 @@
-"""Functions that make replies. Each function checks its arguments against AWS's model when it is called.
+"""Functions that make replies. Each function checks its arguments against AWS's API model as soon as it is called.
 
-Messages, blocks and events are the plain dicts of the AWS API. The Endpoint fills in realistic values for anything left
-out: token usage, latency, tool use ids.
+Messages, blocks and events are plain dicts, as in the AWS API. The Endpoint adds realistic values for what is left out:
+token usage, latency, ids of tool uses.
 """
 
 from typing import TYPE_CHECKING
@@ -76,7 +76,7 @@ def __dir__() -> list[str]:
     return __all__
 
 
-if not TYPE_CHECKING:  # hidden from type checkers, so that they report unknown names of this module
+if not TYPE_CHECKING:  # type checkers must not see `__getattr__`, so that they report unknown names of this module
 
     def __getattr__(name):
         raise no_such_name(__name__, name, __dir__)

@@ -1,4 +1,4 @@
-"""The kinds of content that a Reply can have: a message, exact events, an HTTP error, or raw bytes."""
+"""The kinds of body that a Reply can have: a message, exact events, an HTTP error, or another recorded answer."""
 
 from __future__ import annotations
 
@@ -20,25 +20,26 @@ from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
 from converse_harness.stream.http import HttpResponse
 
 USUAL_SIGNATURE: Final = "signature_00000000000000000000"
-"""Placeholder for the signature of reasoning. A family that signs sends a generated signature, other families send
-none.
+"""A placeholder for the signature of reasoning. Model families that sign their reasoning send a generated signature
+instead; other families send none.
 """
 
 UNNAMED_TOOL_USE: Final = "tooluse_0000000000000000000000"
-"""Placeholder for a missing toolUseId in a toolUse block; the Endpoint replaces the placeholder with a generated id."""
+"""A placeholder for a missing toolUseId in a toolUse block. The Endpoint replaces it with a generated id."""
 
 
 METADATA: Final = ("usage", "metrics", "trace", "performanceConfig", "serviceTier")
-"""The members that ConverseStream sends in its metadata event."""
+"""The members of ConverseResponse that ConverseStream sends in its metadata event."""
 
 
 @dataclass(frozen=True, eq=False)
 class MessageBody:
-    """An answer as one message; the model family of the request decides how the message is cut into events.
+    """An answer that is one message.
 
-    `content` holds the ContentBlocks, `pieces` maps the index of a block to its exact deltas, and `options` holds other
-    members of ConverseResponse: usage, metrics, trace, additionalModelResponseFields, performanceConfig, serviceTier.
-    `strict=False` allows members and values outside AWS's model.
+    In a stream, it is cut into events as the model family of the request cuts messages. `content` has the ContentBlocks
+    of the message. `pieces` maps the index of a block to its exact deltas. `options` has other members of
+    ConverseResponse: usage, metrics, trace, additionalModelResponseFields, performanceConfig, serviceTier. If `strict`
+    is false, members and values that are not in AWS's API model are allowed.
     """
 
     content: tuple[Mapping[str, Any], ...]
@@ -49,7 +50,7 @@ class MessageBody:
     strict: bool = True
 
     def said_by(self, family: Family) -> tuple[Mapping[str, Any], ...]:
-        """The content as models of this family send it: USUAL_SIGNATURE is replaced by a signature, or removed."""
+        """The `content` as models of this family send it: a signature replaces USUAL_SIGNATURE, or none is sent."""
         return tuple(_signed(block, family) for block in self.content) if self._has_usual_signature else self.content
 
     @cached_property
@@ -64,9 +65,11 @@ class MessageBody:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EventsBody:
-    """An answer as exact stream events; `strict`: the events were checked against AWS's model and event order.
+    """An answer that is a list of exact stream events.
 
-    `unfinished` is the error text for events that are only the beginning of a stream; a failure must end them.
+    If `strict` is true, the events and their order were checked against AWS's API model. If they are only the beginning
+    of a stream, `unfinished` is the text of the error that is raised unless `fails_after` or `error_frame_after` ends
+    the stream.
     """
 
     events: tuple[Mapping[str, Any], ...]
@@ -76,7 +79,7 @@ class EventsBody:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ErrorBody:
-    """An HTTP error as the answer: the name of the error shape, the HTTP status, the members and additional headers."""
+    """An answer that is an HTTP error: the name of the error's shape, HTTP status, members and additional headers."""
 
     name: str
     status: int
@@ -86,26 +89,27 @@ class ErrorBody:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BareBody:
-    """An answer known only as bytes: the answer is damaged, or the operation is neither Converse nor ConverseStream.
+    """A recorded answer that is neither a message, nor events, nor a named error.
 
-    `summary` describes the answer in a few words.
+    For example, it is damaged, is of an operation other than Converse, or is a connection failure. `summary` describes
+    it in a few words.
     """
 
     summary: str
 
 
 WrittenBody = MessageBody | EventsBody | ErrorBody
-"""The bodies that the functions of `reply` create."""
+"""The types of the bodies that the functions of `reply` create."""
 
 Body = WrittenBody | BareBody
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recorded:
-    """The recorded bytes of a real answer, which are sent unchanged if the same operation is called.
+    """The recorded bytes of a real answer. They are sent unchanged in answer to a call of the same operation.
 
-    The chunks of `response` have the recorded pauses, or none. `partial`: the recorded client disconnected before the
-    end, so the rest of the answer is unknown.
+    The chunks of `response` are sent with the recorded pauses, or with none. If `partial` is true, the client
+    disconnected during the recording, so the rest of the answer is unknown.
     """
 
     operation: str
@@ -113,7 +117,7 @@ class Recorded:
     partial: bool = False
 
     def paced(self, first: float, each: float) -> Recorded:
-        """Return this recorded answer with other pauses before the first chunk and each later chunk, in seconds."""
+        """Return a copy with other pauses, in seconds: `first` before the first chunk, `each` before later chunks."""
         delays = chain((first,), repeat(each))
         chunks = tuple(chunk._replace(delay=delay) for chunk, delay in zip(self.response.chunks, delays, strict=False))
         return replace(self, response=replace(self.response, chunks=chunks, wait=0.0))
@@ -121,21 +125,21 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class StreamFailure:
-    """An exception frame or unmodelled error frame that replaces event number `after` (from 0) and ends the stream."""
+    """An exception or unmodelled error frame that replaces the event with the index `after` and ends the stream."""
 
     after: int
     event: Mapping[str, Any]
 
     @property
     def name(self) -> str:
-        """The exception's type, or the code of an error frame."""
+        """The type of the exception, or the `code` of an unmodelled error frame (`:message-type: error`)."""
         name = kind(self.event)
         return str(self.event[name]["code"]) if name == ERROR_FRAME else name
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The pauses before the first event and before each later event, in seconds."""
+    """The pauses in seconds: `first` before the first event, and `each` before every later event."""
 
     first: float = 0.0
     each: float = 0.0
@@ -145,12 +149,15 @@ UNPACED: Final = Pace()
 
 
 _LOOKED_AT: Final = 4000
-"""A text is cut to this number of characters before its secrets are masked. Far fewer characters are shown."""
+"""To save time, a text is cut to this number of characters before its secrets are masked. Far fewer characters are
+shown.
+"""
 
 
 def shorten(text: str, width: int = 60) -> str:
-    """Return a text in quotes on one line, cut to `width` characters. Secrets are masked first, because a shortened
-    secret could not be recognised later.
+    """Return a text in quotes on one line, cut to `width` characters.
+
+    Secrets are masked before the cut, because a cut secret could not be recognised.
 
     >>> shorten("It was a dark and stormy night", 16)
     '"It was a da..."'
@@ -203,23 +210,25 @@ KEYWORDS: Final[Mapping[str, str]] = {
     "performanceConfig": "performance_config",
     "serviceTier": "service_tier",
 }
-"""Maps a member of ConverseResponse to the parameter of `reply.message` if their names differ."""
+"""Maps members of ConverseResponse to the parameters of `reply.message` that set them, where their names differ."""
 
 Call = tuple[str, Sequence[Any], Mapping[str, Any]]
-"""The name of a function of `reply` or method of Reply, its positional arguments, and its keyword arguments."""
+"""A call in source code: the name of a function of `reply` or of a method of Reply, its positional arguments, and its
+keyword arguments.
+"""
 
 
 def written(
     body: WrittenBody, failure: StreamFailure | None, placements: Sequence[FaultPlacement], pace: Pace, uses: int
 ) -> Iterator[Call]:
-    """Yield the calls that create a reply with these parts; hypothesis and IPython print the calls as source code."""
+    """Yield the calls that create a Reply with these parts. Hypothesis and IPython print these calls as source code."""
     alone = next((placement.fault.name for placement in placements if placement.fault.no_answer), None)
     yield _written_body(body) if alone is None else (alone, (), {})
     if isinstance(body, ErrorBody) and body.headers:
         waits = dict(body.headers)
         given = {"seconds": waits.get("retry-after"), "ms": waits.get("retry-after-ms")}
         yield "retry_after", (), {name: int(value) for name, value in given.items() if value is not None}
-    # The order of the calls matters: the position of a failure counts the events that remain after the order fault.
+    # A failure's position counts the events that an order fault leaves. So the call for the order fault comes first.
     for placement in placements:
         if placement.fault.level == "events":
             yield _written_breach(placement)
@@ -273,7 +282,7 @@ def _written_body(body: WrittenBody) -> Call:
 
 
 def _written_reasoning(body: MessageBody, text: str, rest: tuple[Mapping[str, Any], ...]) -> Call:
-    """Write the message as a call `reasoning(text, then)`, since no block may contain the signature's placeholder."""
+    """Return the call `reasoning(text, then)` for a message: no printed block may contain USUAL_SIGNATURE."""
     pieces = body.pieces or {}
     options = {"pieces": list(pieces[0])} if 0 in pieces else {}
     moved = {index - 1: each for index, each in pieces.items() if index}
@@ -294,7 +303,8 @@ def _signed(block: Mapping[str, Any], family: Family) -> Mapping[str, Any]:
     if not _usual_signature(block):
         return block
     text = block["reasoningContent"]["reasoningText"]["text"]
-    # 51 bytes are 68 characters of base64 without padding. Recorded signatures have the same beginning.
+    # Recorded signatures begin with these characters. The 51 bytes after them give 68 characters of base64, without
+    # padding.
     generated = {"signature": f"EqQBCgIYAhIk{b64encode(shake_256(text.encode()).digest(51)).decode()}"}
     return {"reasoningContent": {"reasoningText": {"text": text, **(generated if family.signs else {})}}}
 

@@ -1,4 +1,4 @@
-"""Replies that repeat an answer of AWS exactly: from the events of a stream, or from a whole response of boto3."""
+"""Functions that make replies from exact answers of AWS: from a stream's events, or from a whole response of boto3."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ from converse_harness.types.streaming import StreamEvent
 
 
 def events(events: Iterable[StreamEvent | Mapping[str, object]], *, strict: bool = True) -> Reply:
-    """Answer with exactly these events, as AWS event dicts.
+    """Answer with exactly these stream events, which are dicts as in the AWS API.
 
-    With `strict`, every event must be valid in AWS's model, and ConverseStream must be able to send this sequence. The
-    sequence is complete, or an exception ends it (`{"throttlingException": {"message": "..."}}`), or `fails_after` adds
-    one: `events(beginning).fails_after(len(beginning), "throttlingException")`. With `strict=False` an event may be any
+    With `strict=True`, every event must be valid in AWS's API model, and the events must be in an order in which
+    ConverseStream can send them. They must be a complete stream, or end with an exception such as
+    `{"throttlingException": {"message": "..."}}`. For an incomplete stream, add the exception with `fails_after`:
+    `events(beginning).fails_after(len(beginning), "throttlingException")`. With `strict=False`, an event may be any
     JSON object with one key; a key that ends in `Exception` is sent as an exception frame. Raises ReplyError for an
-    invalid event, StreamOrderError for an impossible sequence.
+    invalid event, and StreamOrderError for an impossible order.
 
     >>> events([{"throttlingException": {"message": "Slow down"}}]).summary
     '1 event, the last one throttlingException'
@@ -49,13 +50,13 @@ def events(events: Iterable[StreamEvent | Mapping[str, object]], *, strict: bool
 def response(
     response: Response | Mapping[str, object] | Iterable[Mapping[str, object]], *, strict: bool = True
 ) -> Reply:
-    """Answer with a copied response of boto3: a response of Converse or ConverseStream, or an error.
+    """Answer with a response that was copied from boto3: of Converse or ConverseStream, or an error.
 
-    A response of Converse is a dict with `output`; one of ConverseStream is a list of its events, or a dict with
-    `stream`; one of an error is the `response` of a ClientError, with `Error`. A Response from `assemble` or from a
-    Call is allowed, too. `ResponseMetadata` is left out. `strict=False` is as in `message` and `events`; members of the
-    response that are unknown are then left out. Raises ReplyError for any other value, and for content that AWS's model
-    does not allow.
+    A response of Converse is a dict with the key `output`. A response of ConverseStream is a dict with the key
+    `stream`, or only the list of its events. For an error, pass the `response` of a ClientError, a dict with the key
+    `Error`. A Response from `assemble` or from a Call is allowed, too. `ResponseMetadata` is ignored. `strict=False`
+    has the same meaning as in `message` and `events`; in addition, unknown members of the response are ignored. Raises
+    ReplyError for any other value, and for content that AWS's API model does not allow.
 
     >>> response({
     ...     "ResponseMetadata": {"HTTPStatusCode": 200},
@@ -123,7 +124,10 @@ def _listed(events: object) -> list[Mapping[str, Any]]:
 
 
 def _unfinished(events: Iterable[Mapping[str, Any]]) -> str:
-    """Return the error text for an unfinished stream; empty for a whole one. Raises StreamOrderError."""
+    """Return an error text if the events do not end the stream, otherwise "".
+
+    Raises StreamOrderError for a wrong order.
+    """
     order = check_beginning(events)
     try:
         order.finish()

@@ -1,4 +1,4 @@
-"""Replies that are errors: every HTTP error before the stream, and connection failures."""
+"""Functions that make replies with errors: HTTP errors, which are sent instead of a stream, and connection failures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def connection_refused() -> Reply:
 
 
 def connect_timeout() -> Reply:
-    """Fail with the client's own connect timeout error, at once and without the wait.
+    """Fail with the client's own connect timeout error immediately, without waiting for the timeout.
 
     >>> connect_timeout()
     <Reply connect_timeout>
@@ -37,7 +37,7 @@ def connect_timeout() -> Reply:
 
 
 def read_timeout() -> Reply:
-    """Fail with the client's own read timeout error, at once and without the wait.
+    """Fail with the client's own read timeout error immediately, without waiting for the timeout.
 
     >>> read_timeout()
     <Reply read_timeout>
@@ -54,11 +54,11 @@ def error(name: str, message: str | None = None, *, status: int | None, **member
 
 
 def error(name: str, message: str | None = None, *, status: int | None = None, **members: object) -> Reply:
-    """Fail before the stream, with an HTTP error as Bedrock sends it.
+    """Fail with an HTTP error, in the form in which Bedrock sends it, instead of a stream.
 
-    `name` is any error of Bedrock Runtime or of the gateway before Bedrock. `message` defaults to the usual wording.
-    `members` are further members of the error shape. An unknown error needs a `status`, 400 to 599. Raises ReplyError
-    for invalid arguments.
+    `name` is usually an error of Bedrock Runtime, or of the gateway before Bedrock. The default `message` is the usual
+    wording of this error. `members` are other members of the error's shape. If `name` is unknown, `status` is required,
+    from 400 to 599. Raises ReplyError for invalid arguments.
 
     >>> error("ModelTimeoutException")
     <Reply ModelTimeoutException (408) "Model has timed out in processing the request. Try your...">
@@ -89,8 +89,9 @@ def error(name: str, message: str | None = None, *, status: int | None = None, *
 def throttled(message: str | None = None, *, wording: ThrottleWording | None = None) -> Reply:
     """Fail with 429 ThrottlingException, which botocore and most clients retry.
 
-    `wording` is one of `wordings.THROTTLES`: requests (the default), tokens, tokens_per_day. Users reported these
-    texts. Raises ReplyError for any other wording.
+    `wording` is the name of a usual message, one of `wordings.THROTTLES`: "requests" (the default), "tokens",
+    "tokens_per_day". Users reported these messages. `message` is any other text. Raises ReplyError for any other
+    `wording`.
 
     >>> throttled().times(2)
     <Reply ThrottlingException (429) "Too many requests, please wait before trying again.", 2 times>
@@ -111,11 +112,11 @@ def throttled(message: str | None = None, *, wording: ThrottleWording | None = N
 
 
 def context_overflow(wording: OverflowWording = "input_too_long") -> Reply:
-    """Fail with 400 ValidationException as Bedrock does when the conversation is too long; botocore does not retry.
+    """Fail with 400 ValidationException, as Bedrock does if the conversation is too long. botocore does not retry.
 
-    `wording` is one of `wordings.OVERFLOWS`. The wordings differ by model, and some clients do not recognise all of
-    them. All known clients recognise the default. Users reported the texts, except for input_tokens_exceeded, which was
-    recorded. Raises ReplyError for any other wording.
+    `wording` is the name of a usual message, one of `wordings.OVERFLOWS`. Models send different messages, and some
+    clients do not recognise all of them. All known clients recognise the default. "input_tokens_exceeded" was recorded
+    from AWS; users reported the other messages. Raises ReplyError for any other `wording`.
 
     >>> context_overflow()
     <Reply ValidationException (400) "Input is too long for requested model.">
@@ -128,7 +129,7 @@ def context_overflow(wording: OverflowWording = "input_too_long") -> Reply:
 def access_denied(message: str | None = None) -> Reply:
     """Fail with 403 AccessDeniedException: the account has no access to the model. botocore does not retry.
 
-    The default text was recorded.
+    The default `message` was recorded from AWS.
 
     >>> access_denied()
     <Reply AccessDeniedException (403) "You don't have access to the model with the specified m...">
@@ -137,7 +138,7 @@ def access_denied(message: str | None = None) -> Reply:
 
 
 def validation_error(message: str) -> Reply:
-    """Fail with 400 ValidationException: the request is invalid. `message` is the reason; botocore does not retry.
+    """Fail with 400 ValidationException: the request is invalid. `message` says why. botocore does not retry.
 
     >>> validation_error("This model doesn't support tool use in streaming mode.")
     <Reply ValidationException (400) "This model doesn't support tool use in streaming mode.">
@@ -152,7 +153,9 @@ def validation_error(message: str) -> Reply:
 
 
 def invalid_model_id() -> Reply:
-    """Fail with 400 ValidationException for an unknown model id, with a recorded text. botocore does not retry.
+    """Fail with 400 ValidationException for an unknown model id.
+
+    The message was recorded from AWS. botocore does not retry.
 
     >>> invalid_model_id()
     <Reply ValidationException (400) "The provided model identifier is invalid.">
@@ -163,7 +166,7 @@ def invalid_model_id() -> Reply:
 def resource_not_found(message: str | None = None) -> Reply:
     """Fail with 404 ResourceNotFoundException: the model was retired. botocore does not retry.
 
-    The default text was recorded.
+    The default `message` was recorded from AWS.
 
     >>> resource_not_found()
     <Reply ResourceNotFoundException (404) "This model version has reached the end of its life. Ple...">
@@ -172,7 +175,7 @@ def resource_not_found(message: str | None = None) -> Reply:
 
 
 def model_timeout(message: str | None = None) -> Reply:
-    """Fail with 408 ModelTimeoutException. botocore does not retry. Users reported the default text.
+    """Fail with 408 ModelTimeoutException. botocore does not retry. Users reported the default `message`.
 
     >>> model_timeout()
     <Reply ModelTimeoutException (408) "Model has timed out in processing the request. Try your...">
@@ -183,7 +186,9 @@ def model_timeout(message: str | None = None) -> Reply:
 def model_error(
     message: str | None = None, *, original_status_code: int | None = None, resource_name: str | None = None
 ) -> Reply:
-    """Fail with 424 ModelErrorException: the model failed. botocore does not retry. Users reported the default text.
+    """Fail with 424 ModelErrorException: the model failed. botocore does not retry.
+
+    Users reported the default `message`.
 
     `original_status_code` (100 to 599) and `resource_name` are the error's members originalStatusCode and resourceName.
 
@@ -198,7 +203,7 @@ def model_error(
 def model_not_ready(message: str | None = None) -> Reply:
     """Fail with 429 ModelNotReadyException: an imported model is loading. botocore retries.
 
-    AWS's model describes this error. The default text was written for this package.
+    AWS's API model contains this error. The default `message` was written for this package, because none was recorded.
 
     >>> model_not_ready()
     <Reply ModelNotReadyException (429) "Model is not ready for inference. Wait and try your req...">
@@ -207,7 +212,7 @@ def model_not_ready(message: str | None = None) -> Reply:
 
 
 def internal_server_error(message: str | None = None) -> Reply:
-    """Fail with 500 InternalServerException. botocore retries. Users reported the default text.
+    """Fail with 500 InternalServerException. botocore retries. Users reported the default `message`.
 
     >>> internal_server_error()
     <Reply InternalServerException (500) "The system encountered an unexpected error during proce...">
@@ -216,7 +221,7 @@ def internal_server_error(message: str | None = None) -> Reply:
 
 
 def service_unavailable(message: str | None = None) -> Reply:
-    """Fail with 503 ServiceUnavailableException. botocore retries. The default text was recorded.
+    """Fail with 503 ServiceUnavailableException. botocore retries. The default `message` was recorded from AWS.
 
     >>> service_unavailable()
     <Reply ServiceUnavailableException (503) "Model is getting throttled. Try your request again.">
@@ -227,7 +232,7 @@ def service_unavailable(message: str | None = None) -> Reply:
 def unrecognized_client(message: str | None = None) -> Reply:
     """Fail with 403 UnrecognizedClientException: AWS does not know the access key. botocore does not retry.
 
-    The gateway before Bedrock sends this error. The default text was recorded.
+    The gateway before Bedrock sends this error. The default `message` was recorded from AWS.
 
     >>> unrecognized_client()
     <Reply UnrecognizedClientException (403) "The security token included in the request is invalid.">
@@ -238,7 +243,7 @@ def unrecognized_client(message: str | None = None) -> Reply:
 def invalid_signature(message: str | None = None) -> Reply:
     """Fail with 403 InvalidSignatureException: the client's clock is slow. botocore does not retry.
 
-    The gateway before Bedrock sends this error. The default text was recorded.
+    The gateway before Bedrock sends this error. The default `message` was recorded from AWS.
 
     >>> invalid_signature()
     <Reply InvalidSignatureException (403) "Signature expired: 20251117T063822Z is now earlier than...">
@@ -249,7 +254,7 @@ def invalid_signature(message: str | None = None) -> Reply:
 def expired_token(message: str | None = None) -> Reply:
     """Fail with 403 ExpiredTokenException: the session token has expired. botocore does not retry.
 
-    The gateway before Bedrock sends this error. The default text was recorded from InvokeModel.
+    The gateway before Bedrock sends this error. The default `message` was recorded from InvokeModel.
 
     >>> expired_token()
     <Reply ExpiredTokenException (403) "The security token included in the request is expired">
@@ -260,7 +265,8 @@ def expired_token(message: str | None = None) -> Reply:
 def unknown_operation(message: str | None = None) -> Reply:
     """Fail with 404 UnknownOperationException: the path of the request is wrong. botocore does not retry.
 
-    The gateway before Bedrock sends this error. The default text was written for this package; none was recorded.
+    The gateway before Bedrock sends this error. The default `message` was written for this package, because none was
+    recorded.
 
     >>> unknown_operation()
     <Reply UnknownOperationException (404) "The requested operation is not recognized by the service.">
@@ -274,7 +280,8 @@ def _error(function: str, name: ErrorName, message: str | None) -> Reply:
 
 
 def _worded(function: str, wording: str, wordings: Mapping[Any, Wording]) -> Wording:
-    if type(wording) is not str or wording not in wordings:  # the value may have a wrong type that is not hashable
+    # A value of a wrong type may be unhashable, so its type is checked first.
+    if type(wording) is not str or wording not in wordings:
         raise ReplyError(
             f"{function}(wording={shown(wording)}): one of {', '.join(wordings)}. For another text use ",
             _OWN_WORDS[function],

@@ -1,4 +1,4 @@
-"""Functions that create answers which a guardrail blocked, masked or let through, with the guardrail's trace."""
+"""Functions that make replies which a guardrail has blocked, masked or let through, with the guardrail's trace."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ def guardrail_blocked(
     usage: Mapping[str, object] | None = None,
     metrics: Mapping[str, object] | None = None,
 ) -> Reply:
-    """Answer with a guardrail's message instead of the model's, with stop reason `guardrail_intervened`.
+    """Answer with a guardrail's message instead of the model's text, and with the stop reason `guardrail_intervened`.
 
-    `policy` is the finding: `topic`, `content`, `word`, `managed_word`, `pii`, `regex`, `grounding`, or a
-    GuardrailAssessment, whose findings may omit `action` and `detected`. `side` is the blocked side: `input` (the
-    default usage is then 0 tokens) or `output`; `grounding` checks only the output. `original` is the model's output
-    (`modelOutput`); `input_assessment` is the assessment of the input. `streamed` is the text that a guardrail in the
-    async stream mode let through before it blocked; this text and the message form one text block, on plain Converse as
-    well. `trace=False` omits the trace, as for a request with the trace disabled; `omit_detected=True` omits the member
-    `detected`, which is optional in AWS's model. The trace names the guardrail of the request, unless `guardrail_id` is
-    set. `usage` and `metrics` are as in `reply.message`. Raises ReplyError for an answer that no guardrail can give.
-    Source: recordings of AWS (an input blocked by topic); other policies, outputs and the async stream mode are from
-    AWS's model and guide.
+    `policy` is what the guardrail found: `topic`, `content`, `word`, `managed_word`, `pii`, `regex`, `grounding`, or a
+    GuardrailAssessment, whose findings may omit `action` and `detected`. `side` is what was blocked: `input` (the
+    default usage is then 0 tokens) or `output`; `grounding` checks only the output. `original` is the model's text,
+    which the trace contains as `modelOutput`. `input_assessment` is the assessment of the input, if the output was
+    blocked. `streamed` is the text that a guardrail in the async stream mode let through before it blocked the rest.
+    This text and the message form one text block, on plain Converse as well. `trace=False` omits the trace, as if the
+    request had disabled it. `omit_detected=True` omits the member `detected`, which is optional in AWS's API model. The
+    trace names the guardrail of the request, unless `guardrail_id` is set. `usage` and `metrics` are as in
+    `reply.message`. Raises ReplyError for an answer that no guardrail can give. Source: recordings of AWS for an input
+    blocked by topic; AWS's API model and guide for other policies, for outputs and for the async stream mode.
 
     >>> blocked = guardrail_blocked("I do not talk about that.")
     >>> blocked.summary
@@ -99,17 +99,17 @@ def guardrail_masked(
     usage: Mapping[str, object] | None = None,
     metrics: Mapping[str, object] | None = None,
 ) -> Reply:
-    """Answer with a text in which a guardrail masked its findings, with stop reason `guardrail_intervened`.
+    """Answer with a text in which a guardrail masked its findings, and with the stop reason `guardrail_intervened`.
 
-    `text` contains the masks: `{EMAIL}` for personal data; for a match of a regular expression, the expression's name
-    in braces. `original` is the text before masking: `text` with a value in place of each mask; the default has
-    invented values. The findings are derived from both texts, unless `policy` is a GuardrailAssessment with findings. A
-    GuardrailAssessment with only metrics adds these metrics. `pii` or `regex` allows only this kind of mask. With
-    `side="input"` the user's text was masked: `text` is any answer, and `policy` is the finding, by default `pii`.
-    `pieces` are the exact deltas; the other parameters are as in `guardrail_blocked`. Raises ReplyError for an answer
-    that no guardrail can give. Source: recordings of AWS; a masked input is not recorded. On plain Converse AWS puts
-    the model's own JSON where a stream has the original text (`modelOutput`): pass that JSON as `original` if it
-    matters.
+    `text` contains the masks in braces: a type of personal data, such as `{EMAIL}`, or the name of a regular
+    expression. `original` is the text before masking: `text` with a value in place of each mask. By default, these
+    values are invented. The findings are derived from `text` and `original`, unless `policy` is a GuardrailAssessment
+    with findings. A GuardrailAssessment with only metrics adds these metrics. The policy `pii` or `regex` allows only
+    masks of this kind. `side="input"` means that the user's text was masked: `text` is then any answer, and `policy` is
+    what the guardrail found, by default `pii`. `pieces` are the exact deltas; the other parameters are as in
+    `guardrail_blocked`. Raises ReplyError for an answer that no guardrail can give. Source: recordings of AWS, but not
+    for a masked input. In the trace's `modelOutput`, a stream has the original text, but plain Converse has the model's
+    own JSON: pass that JSON as `original` if it matters.
 
     >>> guardrail_masked("Write to {EMAIL}.", original="Write to ada@example.com.").summary
     'text "Write to {EMAIL}.", guardrail_intervened'
@@ -147,12 +147,12 @@ def guardrail_passed(
     usage: Mapping[str, object] | None = None,
     metrics: Mapping[str, object] | None = None,
 ) -> Reply:
-    """Answer with a text that a guardrail let through, with its trace and stop reason `end_turn`.
+    """Answer with a text that a guardrail let through, with the guardrail's trace and the stop reason `end_turn`.
 
-    Without `policy` the guardrail found nothing. With `policy` the trace has findings with action NONE. A policy in
-    detect mode has such findings, and `automated_reasoning` has no others. `side` and the other parameters are as in
-    `guardrail_blocked`. Raises ReplyError, for instance for a finding with another action.
-    Source: recordings of AWS for answers without findings; AWS's guide for findings with action NONE.
+    Without `policy`, the guardrail found nothing. With `policy`, the trace has findings with the action NONE, as a
+    policy in detect mode has. The findings of `automated_reasoning` always have this action. `pieces` are the exact
+    deltas; the other parameters are as in `guardrail_blocked`. Raises ReplyError, for instance for a finding with
+    another action. Source: recordings of AWS for answers without findings; AWS's guide for findings with action NONE.
 
     >>> guardrail_passed("18 °C and sunny.").summary
     'text "18 °C and sunny."'
@@ -164,7 +164,7 @@ def guardrail_passed(
 
 
 def _check_said(function: str, text: str) -> None:
-    """Raise ReplyError unless `text` is a text for the user; the name of a policy is not allowed."""
+    """Raise ReplyError if `text` is not a string, or if it is the name of a policy, which would be a mistake."""
     check_text(function, text=text)
     if text in rails.POLICIES:
         raise ReplyError(
@@ -195,7 +195,12 @@ def _assess(
     *,
     detected: bool = True,
 ) -> tuple[GuardrailSide, dict[str, Any]]:
-    """Return the side and the completed assessment. Raises ReplyError if `policy` cannot take `action` on this side."""
+    """Return `side` or its default, and the GuardrailAssessment for `policy`.
+
+    Missing members `action` are added to its findings, and missing members `detected` unless the parameter `detected`
+    is false. The default side is `usual`, if the policy checks this side; otherwise it is the first side that the
+    policy checks. Raises ReplyError if `policy` cannot take `action`, or does not check `side`.
+    """
     by = _MADE_BY[action]
     if side not in (None, *rails.BOTH):
         raise ReplyError(f"{by}(side={shown(side)}): where a guardrail looks is 'input' or 'output'.")
@@ -244,13 +249,15 @@ def _assess(
 
 
 def _complete(assessment: Mapping[str, object], action: str, root: str, *, detected: bool = True) -> dict[str, Any]:
-    """Return the assessment with the missing members `action` and `detected` added to its findings.
+    """Return a copy of the assessment in which no finding lacks the member `action`.
 
-    Raises ReplyError if the assessment is not valid in AWS's model.
+    If the parameter `detected` is true, missing members `detected` are added to the findings, too. `root` is the name
+    of the assessment in errors. Raises ReplyError if the assessment is not valid in AWS's API model.
     """
     try:
         whole = rails.complete(assessment, action, detected=detected)
-    except (AttributeError, TypeError, ValueError):  # too malformed to be completed: `check` raises the error
+    # The assessment is malformed, so `check` raises an error that names the wrong member.
+    except (AttributeError, TypeError, ValueError):
         bedrock.check("GuardrailAssessment", assessment, root=root)
         raise
     bedrock.check("GuardrailAssessment", whole, root=root)
@@ -260,16 +267,16 @@ def _complete(assessment: Mapping[str, object], action: str, root: str, *, detec
 def _policies_in(policy: Mapping[str, object]) -> list[rails.Policy]:
     try:
         return rails.policies_in(policy)
-    except AttributeError:  # a member is not a dict: `check` raises the error
+    except AttributeError:  # a member is not a dict, so `check` raises an error that names it
         bedrock.check("GuardrailAssessment", policy, root="policy")
         raise
 
 
 def _masked(text: str, original: str, policy: str | Mapping[str, object] | None) -> str | Mapping[str, object]:
-    """Return the findings derived from the masks in `text`, merged with the metrics of `policy`.
+    """Return an assessment with a finding for each mask in `text`, and with the members of `policy`, such as metrics.
 
-    A `policy` with findings is returned unchanged. Raises ReplyError if `policy` is `pii` or `regex` and `text` has a
-    mask of the other kind.
+    If `policy` already has findings, or names a policy other than `pii` and `regex`, it is returned unchanged. Raises
+    ReplyError if it is `pii` or `regex`, and `text` has a mask of the other kind.
     """
     if isinstance(policy, Mapping):
         if _policies_in(policy):
@@ -296,7 +303,11 @@ def _trace(
     version: str,
     input_assessment: Mapping[str, object] | None,
 ) -> dict[str, Any]:
-    """Build the ConverseTrace. It contains an assessment of the output, unless the input was blocked."""
+    """Return the ConverseTrace for the `assessment` of one `side`.
+
+    If `side` is "output", `input_assessment` is the assessment of the input, by default without findings. If the input
+    was blocked, the trace has no assessment of the output. `written` is the text whose length the trace reports.
+    """
     bedrock.check("GuardrailIdentifier", guardrail_id, root="guardrail_id")
     bedrock.check("GuardrailVersion", version, root="version")
     details = rails.guardrail_details(guardrail_id, version)

@@ -1,4 +1,4 @@
-"""Replies that are computed from the call: each offered tool is used once, with input that its schema allows."""
+"""Replies that are computed from the call. They use each offered tool once, with an input that its schema allows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MORE: Final = "   More: converse-harness docs improvise what-it-cannot-make"
 
 
 class AskingCall(Protocol):
-    """The part of a Call that an improvised reply reads: the JSON body of the request."""
+    """A Call, as far as an improvised reply reads it: only the JSON body of its request."""
 
     @property
     def body(self) -> Mapping[str, Any]:
@@ -32,10 +32,10 @@ class AskingCall(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Improvised:
-    """A reply that is computed from the call. `reply.improvised` makes it, and it can be used in place of any reply.
+    """A reply that is computed from the call. It is made by `reply.improvised`, and can be used wherever a Reply can.
 
-    An Improvised is a function of the call: `improvised(call)` returns a Reply. In a script, it answers `uses` calls in
-    a row.
+    An Improvised can be called: with a Call as its argument, it returns a Reply. In a script, it answers `uses` calls
+    in a row.
     """
 
     seed: int = 0
@@ -45,7 +45,11 @@ class Improvised:
     may_be_unused: bool = False
 
     def __call__(self, call: AskingCall) -> Reply:
-        """Compute the answer to a call. Raises ReplyError if no value is found for a schema."""
+        """Return the Reply to a call.
+
+        Raises ReplyError if no value is found that a schema in the request allows, or if its toolChoice names a tool
+        that it does not offer.
+        """
         thoughts = [{"reasoningContent": {"reasoningText": _THOUGHT}}] if _is_thinking(call.body) else []
         turn = _UserTurn(call.body)
         names = self._next(turn)
@@ -64,12 +68,12 @@ class Improvised:
         return replace(self, uses=message({"text": "."}).times(uses).uses)
 
     def optional(self) -> Improvised:
-        """Return an improvised reply that no call has to use."""
+        """Return an improvised reply that may stay unused: the test does not fail if no call uses it."""
         return replace(self, may_be_unused=True)
 
     @property
     def summary(self) -> str:
-        """A description in one line: `improvised, seed=7`."""
+        """A description in one line, such as `improvised, seed=7`."""
         given = [f"seed={self.seed}"] if self.seed else []
         given += [] if self.tools == "all" else [f"tools={list(self.tools)}"]
         given += [f"at_once={self.at_once}"] if self.at_once > 1 else []
@@ -81,7 +85,7 @@ class Improvised:
         return f"<Improvised reply{self.summary.removeprefix('improvised')}>"
 
     def _next(self, turn: _UserTurn) -> Sequence[str]:
-        """Return the names of the tools to use in this answer; empty if the answer must be a text."""
+        """Return the names of the tools that this answer uses; empty if the answer is a text."""
         wanted = [name for name in turn.offered if self.tools == "all" or name in self.tools]
         forced: str | None = member_of(turn.choice, "tool", "name")
         if forced is not None:
@@ -103,7 +107,8 @@ class Improvised:
         return left[: self.at_once]
 
     def _input(self, name: str, schema: Any, turn: _UserTurn) -> Any:
-        from converse_harness.json_schema.parts import Unsatisfied  # slow to import, and rarely needed
+        # Imported here, because it is slow to import and rarely needed.
+        from converse_harness.json_schema.parts import Unsatisfied
         from converse_harness.json_schema.values import least_value
 
         again = turn.used.count(name)
@@ -143,10 +148,11 @@ class Improvised:
 
 
 class _UserTurn:
-    """The part of a request since the last text of the user. `used` are the names of the used tools, in order.
+    """The current turn in a request: everything after the user's last text.
 
-    A message with tool results continues the turn even if it also has a text: some agents add a text to every result.
-    `offered` are the names and schemas of the tools, `answers` is the number of the model's answers in the turn.
+    `used` are the names of the tools used in it. A text in a message with tool results does not begin a new turn,
+    because some agents add a text to every result. `offered` maps the names of the request's tools to their schemas.
+    `answers` is the number of the model's answers in the turn.
     """
 
     def __init__(self, body: Mapping[str, Any]) -> None:
@@ -163,9 +169,9 @@ class _UserTurn:
 
 
 def _since_the_text(messages: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yield the model's answers since the last text of the user, the last one first."""
+    """Yield the model's answers in the current turn (after the user's last text), in reverse order."""
     for role, run in groupby(reversed(messages), key=lambda message: message.get("role")):
-        same = [*run]  # models treat consecutive messages of one role as one message
+        same = [*run]  # models read consecutive messages of the same role as one message
         kinds = {kind for each in same for block in objects_of(each.get("content")) for kind in block}
         if role == "assistant":
             yield from same
@@ -174,7 +180,10 @@ def _since_the_text(messages: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[s
 
 
 def _is_thinking(body: Mapping[str, Any]) -> bool:
-    """Whether thinking is enabled for Claude. Claude then refuses tool uses that have no reasoning before them."""
+    """Whether the request enables thinking for Claude.
+
+    With thinking, Claude refuses a history with tool uses that have no reasoning before them.
+    """
     return bool(member_of(body, "additionalModelRequestFields", "thinking", "type") == "enabled")
 
 
@@ -183,15 +192,16 @@ def _listed(names: Mapping[str, Any]) -> str:
 
 
 def improvised(*, seed: int = 0, tools: Sequence[str] | Literal["all"] = "all", at_once: int = 1) -> Improvised:
-    """Answer with tool uses that the request allows: use each offered tool once, then send a text.
+    """Answer with tool uses that the request allows: use each offered tool once, and then answer with a text.
 
-    A tool counts as used if the request contains a use of it after the last text of the user. A tool's input is a value
-    in `const`, `default`, `examples` or `enum` of its schema, otherwise the least value that satisfies the schema;
-    another `seed` gives other values. `tools` are the names of the tools to use, "all", or an empty list; other names
-    are ignored. `at_once` is the maximum number of tools in one answer. The answer follows a toolChoice; if the
-    outputConfig has a schema, the text is JSON that satisfies this schema. After 2 x tools + 2 answers in one turn, the
-    answer is always a text, so that every loop ends. Raises ReplyError for a wrong argument, and when a call is
-    answered if no value is found for a schema.
+    A turn begins with the last text of the user. A tool counts as used if the request contains a use of it in this
+    turn. The input of a tool is a value from `const`, `default`, `examples` or `enum` in its schema, otherwise the
+    least value that the schema allows; another `seed` gives other values. `tools` are the names of the tools that are
+    used: "all", or a list, which may be empty. Names that the request does not offer are ignored. `at_once` is the
+    maximum number of tool uses in one answer. A toolChoice is obeyed. If the outputConfig has a schema, the text is
+    JSON that the schema allows. After 2 x tools + 2 answers in one turn, the answer is always a text, so that every
+    loop ends. Raises ReplyError for a wrong argument. When a call is answered, ReplyError is raised if no value is
+    found that a schema allows.
 
     >>> improvised(seed=7, tools=["get_weather"])
     <Improvised reply, seed=7, tools=['get_weather']>

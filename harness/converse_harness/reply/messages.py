@@ -1,4 +1,4 @@
-"""reply.message: an answer with any content blocks. The other functions that make messages call it."""
+"""The function `reply.message`: an answer with any content blocks. The other functions that make messages call it."""
 
 from __future__ import annotations
 
@@ -26,14 +26,19 @@ _FUTURE: Final = frozenset(
         bedrock.FindingKind.LENGTH,
     }
 )
-"""Kinds of mistakes that `strict=False` allows: future answers may have members and values that are now unknown, and
-models invent names that no request may have."""
+"""The kinds of validation findings that `strict=False` allows. Future answers may have members and values that are
+unknown today, and models invent tool names that are invalid in a request.
+"""
 
 _FUTURE_OPTIONS: Final = _FUTURE | {bedrock.FindingKind.REQUIRED}
-"""Kinds of mistakes that `strict=False` allows outside content blocks: AWS sometimes omits required members there."""
+"""The kinds of validation findings that `strict=False` allows outside content blocks. There, AWS sometimes omits
+required members.
+"""
 
 _STREAMED_BY_ALL: Final = frozenset({"text", "reasoningContent", "toolUse"})
-"""Blocks that every supported botocore can parse in a stream. Answers with only these blocks skip a slow check."""
+"""The kinds of blocks that every supported version of botocore can parse in a stream. Answers with no other blocks skip
+a slow check.
+"""
 
 _NO_USAGE: Final = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
 
@@ -43,12 +48,12 @@ _PARTS: Final = (
     ("cacheReadInputTokens", "cacheReadInputTokenCount"),
     ("cacheWriteInputTokens", "cacheWriteInputTokenCount"),
 )
-"""The counts whose sum is the total of a usage. Beside each count stands its second name, under which AWS also sends
-the count; "" if there is none.
+"""The members of a usage whose sum is its `totalTokens`. After each member stands the other name under which AWS also
+sends it; "" if there is none.
 """
 
 NOT_ENCODED: Final = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""The exceptions that the encoder raises for a value that JSON cannot represent."""
+"""The exceptions that `encode_event` may raise for a value that JSON cannot represent."""
 
 
 @overload
@@ -93,17 +98,18 @@ def message(
     pieces: Mapping[int, Sequence[str]] | None = None,
     strict: bool = True,
 ) -> Reply:
-    """Answer with the content blocks of one assistant message, as the AWS API writes them.
+    """Answer with one assistant message. Its content blocks are dicts, as in the AWS API.
 
-    By default `stop_reason` follows from the blocks. A toolUse may omit its toolUseId. `usage` (TokenUsage; missing
-    members are estimated, and a total is the sum of its parts), `metrics`, `trace` (ConverseTrace; plain Converse adds
-    an empty `modelOutput`, as AWS does), `additional` (additionalModelResponseFields), `performance_config` and
-    `service_tier` are members of ConverseResponse. `pieces` maps the index of a block to its exact deltas. With the
-    stop reason `max_tokens`, the pieces of a last toolUse block may be only the beginning of its input. `strict=False`
-    allows a total that does not add up, members and values that the installed botocore's model does not have (future
-    ones), names that models invent, and missing required members outside the content blocks; a stream sends a block of
-    unknown type as one delta with the block's name. Raises ReplyError if AWS's model does not allow a value, or if
-    a block cannot be streamed.
+    By default, `stop_reason` is derived from the blocks. A toolUse may omit its toolUseId. These parameters are members
+    of ConverseResponse: `usage` (TokenUsage), `metrics`, `trace` (ConverseTrace), `additional`
+    (additionalModelResponseFields), `performance_config` and `service_tier`. Missing members of `usage` are estimated,
+    and its `totalTokens` must be the sum of its parts. Plain Converse adds an empty `modelOutput` to a trace, as AWS
+    does. `pieces` maps the index of a block to the exact texts of its deltas. With the stop reason `max_tokens`, the
+    pieces of a toolUse block at the end may be only the beginning of its input. `strict=False` allows any
+    `totalTokens`, members and values that the installed botocore's model does not contain (future ones), tool names
+    that models invent, and missing required members outside the content blocks. A stream sends a block of unknown type
+    as one delta with the block's name. Raises ReplyError if AWS's API model does not allow a value, or if a block
+    cannot be streamed.
 
     >>> message({"text": "Let me look."}, {"toolUse": {"name": "get_weather", "input": {}}}).summary
     'text "Let me look." + tool_use get_weather {}'
@@ -127,7 +133,7 @@ def answer(
     pieces: Mapping[int, Sequence[str]] | None = None,
     strict: bool = True,
 ) -> Reply:
-    """Make the reply for `message`. `given` maps names of members of ConverseResponse to values; None means absent."""
+    """Return the reply of `message`. `given` maps members of ConverseResponse to their values, or to None if absent."""
     check_flag("message", strict=strict)
     blocks = tuple(_checked(index, block, strict=strict) for index, block in enumerate(content))
     reason = default_stop_reason(blocks) if stop_reason is None else stop_reason
@@ -146,7 +152,8 @@ def answer(
     body = MessageBody(blocks, reason, pieces=pieces_by_block("message", pieces), options=options, strict=strict)
     reply = Reply(body)
     sent_by_all = all(block.keys() <= _STREAMED_BY_ALL for block in blocks)
-    for index, event in enumerate(reply.events()):  # events() raises if a block has no deltas or `pieces` is wrong
+    # `events` raises an error if a block has no deltas, or if `pieces` is wrong.
+    for index, event in enumerate(reply.events()):
         if not strict:
             check_encodable(event, index)
         elif not sent_by_all:
@@ -155,7 +162,7 @@ def answer(
 
 
 def _check_total(usage: Mapping[str, Any]) -> None:
-    """Raise ReplyError unless the total of a usage is the sum of its parts, as in all 356 recorded answers."""
+    """Raise ReplyError if `totalTokens` is not the sum of the other counts, as it is in all 356 recorded answers."""
     if "totalTokens" not in usage:
         return
     given = {name: count for name, other in _PARTS if (count := usage.get(name, usage.get(other))) is not None}
@@ -175,7 +182,10 @@ def _check_total(usage: Mapping[str, Any]) -> None:
 
 
 def _checked(index: int, block: object, *, strict: bool) -> Mapping[str, Any]:
-    """Return a copy of a block, with a toolUseId. Raises ReplyError if it is not a ContentBlock."""
+    """Return a copy of a content block; a toolUse without toolUseId gets UNNAMED_TOOL_USE.
+
+    Raises ReplyError if `block` is not a ContentBlock.
+    """
     if is_object(block) and is_whole_response(block):
         raise ReplyError(
             f"message(): content[{index}] is a whole response of boto3, with {', '.join(map(repr, block))}. For a "
@@ -203,7 +213,7 @@ def _checked(index: int, block: object, *, strict: bool) -> Mapping[str, Any]:
 
 
 def _check_streamable(event: Mapping[str, Any]) -> None:
-    """Raise NotInModel if the installed botocore cannot parse the event: older versions lack some starts and deltas."""
+    """Raise NotInModel if the installed botocore cannot parse an event: older versions lack some starts and deltas."""
     for name, union in UNIONS.items():
         if name in event:
             (carried,) = event[name][union]

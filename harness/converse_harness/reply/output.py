@@ -1,4 +1,4 @@
-"""OperationOutput: the members of the output of an operation other than Converse, such as InvokeModel."""
+"""The function `reply.output`, which makes the answer of an operation other than Converse, such as InvokeModel."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from converse_harness.reply.failures import throttled
 
 @dataclass(frozen=True, slots=True)
 class OperationOutput:
-    """The members of the output of an operation other than Converse, made by `reply.output`.
+    """The answer of an operation other than Converse, made by `reply.output`.
 
-    `uses` is the number of calls in a row that the output answers.
+    `members` are the members of the operation's output. `uses` is the number of calls in a row that get this answer.
     """
 
     members: Mapping[str, Any]
@@ -32,12 +32,12 @@ class OperationOutput:
         return replace(self, uses=throttled().times(uses).uses)
 
     def optional(self) -> OperationOutput:
-        """Return an output that no call has to use."""
+        """Return an output that may stay unused: the test does not fail if no call uses it."""
         return replace(self, may_be_unused=True)
 
     @property
     def summary(self) -> str:
-        """A description in one line: `output {'inputTokens': 42}, 2 times`."""
+        """A description in one line, such as `output {'inputTokens': 42}, 2 times`."""
         given = [f"{self.uses} times"] if self.uses > 1 else []
         given += ["optional"] if self.may_be_unused else []
         return ", ".join([f"output {shown(dict(self.members))}", *given])
@@ -47,11 +47,12 @@ class OperationOutput:
 
 
 def output(members: Mapping[str, object]) -> OperationOutput:
-    """Make the output of an operation other than Converse: its members, as a client of boto3 would return them.
+    """Answer an operation other than Converse. `members` are the members of its output, as a boto3 client returns them.
 
     Pass the output to `on_operation`, or to a `when` with an operation. Like a reply, it has the methods `times` and
-    `optional`. These functions check the members, since only they know the operation. A member that is a blob, such as
-    the `body` of InvokeModel, is bytes. Raises ReplyError unless `members` is a mapping.
+    `optional`. The members are checked by `on_operation` or `when`, because `output` does not know the operation. A
+    member that is a blob, such as the `body` of InvokeModel, must be bytes. Raises ReplyError unless `members` is a
+    mapping.
 
     >>> from converse_harness import fake_converse, reply
     >>> with fake_converse() as fake:

@@ -1,4 +1,7 @@
-"""Functions that create answers with a message, each in one line: texts, tools, JSON, reasoning, citations."""
+"""Functions for the most usual messages: texts, tool uses, JSON, reasoning, citations.
+
+A test needs only one line for each.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +36,8 @@ def text(
 ) -> Reply:
     """Answer with one text block.
 
-    `pieces` are the exact deltas; joined, they must equal the text. `usage` (TokenUsage) is as in `message`. Raises
-    ReplyError for an unknown stop reason.
+    `pieces` are the texts of the deltas in a stream; joined, they must equal `text`. `usage` (TokenUsage) is as in
+    `message`. Raises ReplyError for an unknown stop reason.
 
     >>> text("18 °C and sunny.")
     <Reply text "18 °C and sunny.">
@@ -85,11 +88,11 @@ def tool_use(
 ) -> Reply:
     """Answer with one toolUse block, by which the model asks the client to run a tool.
 
-    `input` is the JSON object of the tool's arguments. `text` is a text block before the tool use. `id` is the
-    toolUseId; the default is generated in the form of recorded ids. `pieces` are the exact deltas of the input's JSON;
-    with the stop reason `max_tokens` they may be only the beginning of this JSON. `stop_reason` is `tool_use` by
-    default, `usage` is as in `message`. `strict=False` allows a name that is not valid in a request, because models
-    sometimes invent such names. Raises ReplyError for a name that Bedrock does not allow.
+    `input` is the JSON object with the tool's arguments. `text` is the text of a block before the toolUse block. `id`
+    is the toolUseId; by default, one is generated that looks like recorded ones. `pieces` are the exact pieces in which
+    a stream sends the JSON of `input`. With the stop reason `max_tokens`, they may be only the beginning of this JSON.
+    `stop_reason` is `tool_use` by default, and `usage` is as in `message`. `strict=False` allows a tool name that is
+    invalid in a request, because models sometimes invent such names. Without it, ReplyError is raised for such a name.
 
     >>> tool_use("get_weather", {"city": "Zürich"}, text="Let me look.")
     <Reply text "Let me look." + tool_use get_weather {"city": "Zürich"}>
@@ -115,11 +118,11 @@ def tool_uses(
     usage: Usage | Mapping[str, object] | None = None,
     strict: bool = True,
 ) -> Reply:
-    """Answer with several toolUse blocks: the client is asked to run several tools, or one tool several times.
+    """Answer with several toolUse blocks: the model asks the client to run several tools, or one tool several times.
 
-    Each of `uses` is a tuple of the tool's name and its input, or the name alone. Each block gets its own toolUseId.
-    `text` is a text block before the tool uses; `usage` is as in `message`, and `strict=False` as in `tool_use`. Raises
-    ReplyError for a name that Bedrock does not allow, and if `uses` is empty.
+    Each of `uses` is a tuple of a tool's name and input, or only the name. Each block gets its own toolUseId. `text` is
+    the text of a block before the toolUse blocks. `usage` is as in `message`, and `strict=False` is as in `tool_use`.
+    Raises ReplyError for a name that Bedrock does not allow, and if `uses` is empty.
 
     >>> tool_uses(("get_weather", {"city": "Bern"}), ("get_weather", {"city": "Chur"}), "get_time")
     <Reply tool_use get_weather {"city": "Bern"} + tool_use get_weather {"city": "Chur"} + tool_use get_time {}>
@@ -132,7 +135,7 @@ def tool_uses(
 
 
 def json(value: object, *, usage: Usage | Mapping[str, object] | None = None) -> Reply:
-    """Answer with one text block that is the JSON of a value: structured output as models send it.
+    """Answer with one text block that contains the JSON of a value: structured output in the form that models send.
 
     `usage` (TokenUsage) is as in `message`. Raises ReplyError for a value that JSON cannot represent.
 
@@ -158,11 +161,12 @@ def reasoning(
 ) -> Reply:
     """Answer with reasoning, and then with a text or with another reply: a tool use, JSON, citations.
 
-    `reasoning` is the model's text; bytes are redacted reasoning, which only the service can read. `then` is the text
-    or the reply that follows, if any. With `signature=True`, the reasoning has a signature if the model is Claude.
-    `False` means no signature; a str is the signature itself. `pieces` are the exact deltas of the reasoning. `usage`
-    (TokenUsage) is as in `message`. Raises ReplyError for a reply that is not a message, or that already has `times`,
-    `paced`, `fails_after` or `broken`: call these methods on the result instead.
+    `reasoning` is the text of the model's reasoning. If it is bytes, it is redacted reasoning, which only the service
+    can read. `then` is the text or the Reply that follows, if any. With `signature=True`, the reasoning gets a
+    generated signature if the model is Claude. `signature=False` means no signature, and a str is the signature itself.
+    `pieces` are the exact texts of the reasoning's deltas. `usage` (TokenUsage) is as in `message`. Raises ReplyError
+    if `then` is a Reply that is not a message, or on which `times`, `paced`, `fails_after` or `broken` was called: call
+    these methods on the result of `reasoning` instead.
 
     >>> reasoning("The weather is asked for.", tool_use("get_weather", {"city": "Bern"}))
     <Reply reasoning "The weather is asked for." + tool_use get_weather {"city": "Bern"}>
@@ -184,14 +188,13 @@ def cited(
     usage: Usage | Mapping[str, object] | None = None,
     pieces: Mapping[int, Sequence[str]] | None = None,
 ) -> Reply:
-    """Answer with texts in order; after each text come the Citations that support it (mappings of the AWS API).
+    """Answer with texts, in order. After each text, pass the Citations that support it, as mappings of the AWS API.
 
-    Each text becomes one block: a text block, or a citationsContent block if citations follow the text. A stream sends
-    citations before their text. Citations that come first, or after an empty text, become a block without text, as in
-    answers with Nova's web grounding.
-    `citing` creates a Citation. `usage` (TokenUsage) and `pieces` (index of a block -> the exact deltas of its text)
-    are as in `message`. Raises ReplyError for an invalid part, or for no parts. Source: recorded answers of Claude and
-    Nova.
+    Each text becomes one block: a citationsContent block if citations follow the text, otherwise a text block. In a
+    stream, citations are sent before their text. Citations at the beginning, or after an empty text, become a block
+    without a text, as in answers with Nova's web grounding. The function `citing` makes a Citation. `usage`
+    (TokenUsage) and `pieces` are as in `message`. Raises ReplyError for an invalid part, or for no parts. Source:
+    recorded answers of Claude and Nova.
 
     >>> from converse_harness import citing
     >>> forecast = {"name": "forecast", "source": {"text": "Zürich: 18 °C, sunny."}}
@@ -226,7 +229,7 @@ def _block(text: str, citations: list[Mapping[str, object]]) -> dict[str, Any]:
 
 
 def _pieces(call: str, index: int, pieces: object) -> dict[int, Sequence[str]] | None:
-    """Return the exact deltas of the block at this index."""
+    """Return `pieces`, those of the block at `index`, in the form that `message` takes; None if there are none."""
     return None if pieces is None else {index: texts(call, "pieces", pieces)}
 
 
@@ -236,7 +239,10 @@ def _text_before(call: str, text: str | None) -> list[dict[str, Any]]:
 
 
 def _tool(call: str, place: str, name: object, value: object) -> dict[str, Any]:
-    """Return a toolUse block. `place` is the argument's name in errors; if empty, `name` and `input` are named."""
+    """Return a ToolUseBlock without an id.
+
+    `place` names the user's argument in errors; if empty, `name` and `input` do.
+    """
     check_text(call, **{f"{place}[0]" if place else "name": name})
     if value is not None and not is_object(value):
         raise wrong(call, f"{place}[1]" if place else "input", value, _NO_INPUT, _USE_MESSAGE)
@@ -276,7 +282,10 @@ def _thought(reasoning: object, signature: object) -> dict[str, Any]:
 
 
 def _message_of(then: object) -> MessageBody:
-    """Return the message that follows reasoning. Raises ReplyError if there is no message, or more than one."""
+    """Return the message that follows reasoning; one without blocks if `then` is None.
+
+    Raises ReplyError if `then` is not a text or an unchanged Reply with a message.
+    """
     if then is None:
         return MessageBody((), "end_turn")
     if isinstance(then, str):

@@ -1,4 +1,7 @@
-"""Reply: one immutable answer, the same for Converse and ConverseStream. The functions of `reply` create Replies."""
+"""The class Reply: one immutable answer for both Converse and ConverseStream.
+
+The functions of `reply` create Replies.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +40,8 @@ from converse_harness.stream.grammar import ERROR_FRAME
 class Reply:
     """One immutable answer, created by `reply.text`, `reply.tool_use`, `reply.error` and similar functions.
 
-    A Reply answers `uses` calls in a row. A method that changes the answer returns a new Reply, and raises ReplyError
-    immediately if the change is impossible for this answer.
+    A Reply answers `uses` calls in a row. Each method that changes something returns a changed copy. It raises
+    ReplyError immediately if the change is impossible for this answer.
     """
 
     body: Body
@@ -50,7 +53,7 @@ class Reply:
     may_be_unused: bool = False
 
     def optional(self) -> Reply:
-        """Return an optional reply: the test does not fail if no call uses the reply, or if some of its `uses` remain.
+        """Return a copy that may stay unused: the test does not fail if fewer calls than `uses` use it, or none.
 
         >>> from converse_harness import reply
         >>> reply.text("Are you still there?").optional().summary
@@ -59,7 +62,7 @@ class Reply:
         return replace(self, may_be_unused=True)
 
     def times(self, uses: int) -> Reply:
-        """Return a reply that answers this many calls in a row.
+        """Return a copy that answers this many calls in a row.
 
         >>> from converse_harness import reply
         >>> reply.throttled().times(2).uses
@@ -91,12 +94,12 @@ class Reply:
     def fails_after(
         self, events: int, exception: str, message: str | None = None, *, strict: bool = True, **members: object
     ) -> Reply:
-        """Send an exception frame after this number of events, and end the stream.
+        """Return a copy that sends an exception frame after this number of events and then ends the stream.
 
-        On plain Converse the answer is the HTTP error of the same type. Events are counted with one delta per word,
-        whatever the model family. `exception` is a member of ConverseStreamOutput such as `throttlingException`, or any
-        name with `strict=False`; `members` are other members of the exception's shape. Source: AWS's model; only
-        validationException as the first frame is recorded.
+        On plain Converse, the answer is the HTTP error of the same type. To count events, the text is cut into one
+        delta per word, for every model family. `exception` is a member of ConverseStreamOutput, such as
+        `throttlingException`; with `strict=False`, it is any name. `members` are other members of the exception's
+        shape. Source: AWS's API model; of real exceptions, only a validationException as the first frame was recorded.
 
         >>> from converse_harness import reply
         >>> reply.text("The answer is forty-two.").fails_after(3, "throttlingException").summary
@@ -104,7 +107,7 @@ class Reply:
         """
         exceptions = bedrock.stream_exceptions()
         call = f"fails_after({shown(events)}, {shown(exception)})"
-        given: tuple[Any, Any] = (events, exception)  # tests are user code
+        given: tuple[Any, Any] = (events, exception)  # Any, because users may pass values of other types
         if (type(given[0]), type(given[1])) == (str, int):
             raise ReplyError(f"{call}: first comes the number of events, then the name of the exception.")
         if strict and exception not in list(exceptions):  # a list, because a wrong value may not be hashable
@@ -123,11 +126,12 @@ class Reply:
         return self._failing("fails_after", events, {exception: body}, strict=strict)
 
     def error_frame_after(self, events: int, code: str = "InternalFailure", message: str | None = None) -> Reply:
-        """Send an unmodelled error frame (`:message-type: error`) after this number of events, and end the stream.
+        """Return a copy that sends an unmodelled error frame after this number of events and then ends the stream.
 
-        `code` and `message` are the frame's headers `:error-code` and `:error-message`; there is no payload. On plain
-        Converse, the answer is an HTTP error 500 with the name `code`. Events are counted as in `fails_after`. Source:
-        the specification of event streams; no recording of Bedrock has such a frame.
+        Such a frame has the header `:message-type: error`, and no payload. `code` and `message` are its headers
+        `:error-code` and `:error-message`. On plain Converse, the answer is an HTTP error 500 with the name `code`.
+        Events are counted as in `fails_after`. Source: AWS's specification of event streams; no recording of Bedrock
+        has such a frame.
 
         >>> from converse_harness import reply
         >>> reply.text("The answer is forty-two.").error_frame_after(3, "InternalFailure", "Sorry.").summary
@@ -158,19 +162,23 @@ class Reply:
         return replace(self, failure=StreamFailure(after, event), recorded=None)
 
     def _check_uncounted(self, then: str) -> None:
-        """Raise ReplyError if the position of a fault counts events: the intended change would move this position."""
+        """Raise ReplyError if a fault has a position that counts events, because the planned change would move it.
+
+        `then` is the beginning of the message: what to do before `broken`.
+        """
         for placement in self.placements:
             if placement.fault.place in ("between", "in event"):
                 raise ReplyError(f"{then} before broken(faults.{placement.fault.name}), which counts events.")
 
     def broken(self, fault: Fault, *, after: int | None = None) -> Reply:
-        """Break the protocol with a fault, after `after` events; by default after half of them.
+        """Return a copy that breaks the protocol with a fault after `after` events; by default after half of them.
 
-        For an order fault, `after` is the index of the event to which the fault applies; the default is the middle one
-        of the possible events. A fault of the whole answer takes no `after`. Events are counted with one delta per
-        word, whatever the model family. If the answer is not a stream (an answer of Converse, or an error), a fault
-        after 3 of 6 events breaks the body after half of its bytes; some faults are possible only in a stream. Faults
-        of different levels may be combined. Raises ReplyError if the fault is impossible in this reply.
+        For an order fault, `after` is the index of the event to which the fault applies; by default, this is the middle
+        one of the possible events. Faults of the whole answer have no `after`. To count events, the text is cut into
+        one delta per word, for every model family. If the answer is not a stream (plain Converse, or an error), the
+        body is broken in proportion: `after=3` of 6 events means after half of its bytes. Some faults are possible only
+        in a stream. A reply can have one fault of each level. Raises ReplyError if the fault is impossible in this
+        reply.
 
         >>> from converse_harness import faults
         >>> from converse_harness import reply
@@ -215,16 +223,17 @@ class Reply:
         return place(fault, after, self._count())
 
     def _count(self) -> int:
-        """Return the number of events that are sent; an error before the stream counts as one."""
+        """Return the number of events that are sent, with the frame of a failure; 1 for an answer without events."""
         if self.failure is not None:
             return self.failure.after + 1
         return sum(1 for _ in self.events()) if isinstance(self.body, MessageBody | EventsBody) else 1
 
     def retry_after(self, seconds: int | None = None, *, ms: int | None = None) -> Reply:
-        """Add the headers `retry-after` and `retry-after-ms` to an error: the time that the client should wait.
+        """Return a copy of an error with the headers `retry-after` and `retry-after-ms`: the time to wait before a
+        retry.
 
-        botocore does not read them; other clients do, the AI SDK for instance. Raises ReplyError if the answer is not
-        an HTTP error, and for a number that is negative or not whole.
+        botocore does not read these headers; other clients do, for instance the AI SDK. Raises ReplyError if the answer
+        is not an HTTP error, if neither header is given, and for a number that is negative or not whole.
 
         >>> from converse_harness import reply
         >>> reply.throttled().retry_after(ms=50).body.headers
@@ -242,9 +251,9 @@ class Reply:
         return replace(self, body=replace(self.body, headers=headers), recorded=None)
 
     def paced(self, *, first: float = 0.0, each: float = 0.0) -> Reply:
-        """Wait `first` seconds before the first event and `each` seconds before every later event.
+        """Return a copy that waits `first` seconds before the first event, and `each` seconds before every later event.
 
-        Every transport waits in real time.
+        All transports wait in real time. Recorded bytes are sent with these pauses between their chunks.
         """
         for name, value in (("first", first), ("each", each)):
             if not is_number(value) or value < 0:
@@ -257,7 +266,9 @@ class Reply:
         return next((each for each in self.placements if isinstance(each.fault, OrderFault)), None)
 
     def check_sendable(self, transport: Transport | None) -> None:
-        """Raise ReplyError for a fault that the transport cannot express, and for events that end too early."""
+        """Raise ReplyError for a fault that `transport` cannot express, and StreamOrderError for events that end too
+        early.
+        """
         if isinstance(self.body, EventsBody) and self.body.unfinished and self.failure is None:
             count = len(self.body.events)
             raise StreamOrderError(
@@ -279,21 +290,21 @@ class Reply:
 
     @property
     def is_plain(self) -> bool:
-        """Whether no method of Reply has changed the reply, so that it is only a body."""
+        """Whether the reply is only a body for one call: not recorded, and without a fault, a failure or pauses."""
         changed = self.uses != 1 or self.failure is not None or self.placements or self.recorded is not None
         return not changed and self.pace == UNPACED
 
     @property
     def no_answer(self) -> bool:
-        """Whether a fault makes the connection fail, so that no answer is sent at all."""
+        """Whether the reply has a fault that makes the connection fail, so that no answer is sent at all."""
         return bool(self.placements) and self.placements[-1].fault.no_answer
 
     def events(self, family: FamilyName | Family | None = None) -> Iterator[dict[str, Any]]:
-        """Return the events of the stream, without the frame of `fails_after` or `error_frame_after`.
+        """Return the events of the stream, without the frame that `fails_after` or `error_frame_after` adds.
 
-        Unless the reply has exact `pieces`, deltas are cut as models of `family` cut them; without a family, or if a
-        fault or failure counts events, each word is one delta. Raises ReplyError for an HTTP error, which has no
-        events. `family` is a name, such as "claude", or a Family.
+        `family` is the name of a model family, such as "claude", or a Family. Texts are cut into deltas as models of
+        this family cut them. Without a family, or if the position of a fault or failure counts events, each word is one
+        delta. Exact `pieces` are not changed. Raises ReplyError for an answer without events, such as an HTTP error.
         """
         cut_by = None if family is None else family_named("events", family)
         placement = self.order_breach
@@ -302,13 +313,13 @@ class Reply:
         return iter(rearranged(placement, self.unbroken_events()))
 
     def unbroken_events(self, family: Family | None = None) -> Iterator[dict[str, Any]]:
-        """Return the events in their correct order, before an order fault is applied."""
+        """Return the events as they are before an order fault is applied."""
         return events_of(self.runs(family))
 
     def runs(self, family: Family | None = None) -> Iterator[Run]:
         """Yield the events of `unbroken_events`, but one Deltas in place of successive deltas that differ only in text.
 
-        A Deltas is not yet converted to events, which saves time.
+        This saves time where the single events are not needed.
         """
         match self.body:
             case EventsBody(events):
@@ -333,7 +344,7 @@ class Reply:
 
     @property
     def summary(self) -> str:
-        """A description in one line: `tool_use get_weather {"city": "Zürich"}`."""
+        """A description in one line, such as `tool_use get_weather {"city": "Zürich"}`."""
         if self.no_answer:
             parts = [self.placements[-1].summary]
         else:
@@ -349,23 +360,23 @@ class Reply:
         return ", ".join(parts)
 
     def __dir__(self) -> list[str]:
-        """Return the methods and attributes that tests use, for tab completion."""
+        """Return only the methods and attributes that tests use, because tab completion offers these names."""
         return [*_PUBLIC]
 
     def __repr__(self) -> str:
         return f"<Reply {self.summary}>"
 
     def _repr_html_(self) -> str:
-        """Return HTML for a notebook, with secrets masked: the summary, and the events or the body of the answer."""
+        """Return the HTML that a notebook shows: the summary, and the answer's body or events. Secrets are masked."""
         from converse_harness.reply.viewing import body_html
 
         return body_html(self.summary, self.body, self.events() if isinstance(self.body, EventsBody) else ())
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Print the code that creates the reply; hypothesis (in counterexamples) and IPython call this method."""
-        del cycle  # a reply cannot contain itself
+        """Print the code that creates the reply. IPython and Hypothesis (for counterexamples) call this method."""
+        del cycle  # `cycle` is not used, because a reply cannot contain itself
         if isinstance(self.body, BareBody):
-            printer.text(repr(self))  # no code creates this reply: only a recording contains it
+            printer.text(repr(self))  # no code creates this reply, because only recordings contain such answers
             return
         calls = [*written(self.body, self.failure, self.placements, self.pace, self.uses)]
         if self.may_be_unused:

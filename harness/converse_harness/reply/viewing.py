@@ -1,4 +1,4 @@
-"""A reply as HTML for a notebook."""
+"""Convert a Reply to HTML for a notebook."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from converse_harness.viewer.view import CallView, mask_value, plain
 
 
 def body_html(summary: str, body: Body, events: Iterable[Mapping[str, Any]]) -> str:
-    """Return what a reply answers: a message or an error as a whole, and other answers as their events.
+    """Return the HTML that shows a reply: a message or an error as a whole, and any other answer as its events.
 
-    `summary` is the reply in one line.
+    `summary` is Reply.summary, which is shown as the title.
     """
     answer: Any = None
     sent: list[Any] = []
