@@ -148,6 +148,7 @@ def test_reasoning_is_printed_as_it_is_written(converse_client: Any) -> None:
     [
         (reply.text("a").times(2), "say how the whole is sent, as reply.reasoning(..., then).times(2) does."),
         (reply.text("a").fails_after(1, "throttlingException"), "say how the whole is sent"),
+        (reply.text("a").optional(), "say how the whole is sent"),
         (reply.throttled(), "it must be a message: text, tool_use"),
         (reply.read_timeout(), "it must be a message"),
         ({"text": "a"}, "Give blocks of the AWS API as reply.message(...)"),

@@ -66,10 +66,7 @@ class Hooks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        """Check the settings, register the markers, and register the hooks for recordings and options of this run.
-
-        Raises UsageError for an invalid setting.
-        """
+        """Check the settings, and register the markers and further hooks. Raises UsageError for an invalid setting."""
         self._begin(config)  # needed if pytest loaded this plugin too late for the hook above
         from converse_harness.intercept import pools
 
@@ -144,10 +141,7 @@ class Hooks:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Step:
-        """Let a test and its fixtures call the real Bedrock if the test's marker `converse` has `guard="off"`.
-
-        Otherwise the guard, if it is on, blocks calls that no fake answers.
-        """
+        """Let a test and its fixtures call the real Bedrock if the test's marker `converse` has `guard="off"`."""
         self._closed = settings.closed_fakes()
         self._secrets.clear()
         if self._guard is None:

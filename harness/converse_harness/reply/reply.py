@@ -1,7 +1,4 @@
-"""The class Reply: one immutable answer for both Converse and ConverseStream.
-
-The functions of `reply` create Replies.
-"""
+"""The class Reply: one immutable answer for Converse and for ConverseStream. The functions of `reply` create it."""
 
 from __future__ import annotations
 
@@ -162,10 +159,7 @@ class Reply:
         return replace(self, failure=StreamFailure(after, event), recorded=None)
 
     def _check_uncounted(self, then: str) -> None:
-        """Raise ReplyError if a fault has a position that counts events, because the planned change would move it.
-
-        `then` is the beginning of the message: what to do before `broken`.
-        """
+        """Raise ReplyError, whose message begins with `then`, if a fault's position counts events: it would change."""
         for placement in self.placements:
             if placement.fault.place in ("between", "in event"):
                 raise ReplyError(f"{then} before broken(faults.{placement.fault.name}), which counts events.")
@@ -229,8 +223,7 @@ class Reply:
         return sum(1 for _ in self.events()) if isinstance(self.body, MessageBody | EventsBody) else 1
 
     def retry_after(self, seconds: int | None = None, *, ms: int | None = None) -> Reply:
-        """Return a copy of an error with the headers `retry-after` and `retry-after-ms`: the time to wait before a
-        retry.
+        """Return a copy of an error with the headers `retry-after` and `retry-after-ms`, which ask clients to wait.
 
         botocore does not read these headers; other clients do, for instance the AI SDK. Raises ReplyError if the answer
         is not an HTTP error, if neither header is given, and for a number that is negative or not whole.
@@ -266,9 +259,7 @@ class Reply:
         return next((each for each in self.placements if isinstance(each.fault, OrderFault)), None)
 
     def check_sendable(self, transport: Transport | None) -> None:
-        """Raise ReplyError for a fault that `transport` cannot express, and StreamOrderError for events that end too
-        early.
-        """
+        """Raise ReplyError for a fault that `transport` cannot express, StreamOrderError for events that end early."""
         if isinstance(self.body, EventsBody) and self.body.unfinished and self.failure is None:
             count = len(self.body.events)
             raise StreamOrderError(
@@ -290,9 +281,9 @@ class Reply:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the reply is only a body for one call: not recorded, and without a fault, a failure or pauses."""
-        changed = self.uses != 1 or self.failure is not None or self.placements or self.recorded is not None
-        return not changed and self.pace == UNPACED
+        """Whether the reply is only a body for one call: required, not recorded, without fault, failure and pauses."""
+        others = (self.uses, self.failure, self.placements, self.recorded, self.pace, self.may_be_unused)
+        return others == (1, None, (), None, UNPACED, False)
 
     @property
     def no_answer(self) -> bool:
