@@ -95,10 +95,11 @@ def guardrail_assessments(
 ) -> Assessment:
     """AWS GuardrailAssessments: what one guardrail found in one text, often with its metrics and the guardrail's id.
 
-    Each policy has at least one entry. `detected` is true for the actions BLOCKED and ANONYMIZED. For NONE it may be
-    true, because a guardrail may only detect. A content filter detects at the confidence that its strength requires;
-    grounding and relevance are detected only below their threshold. The number of guarded characters is at most the
-    total, and a policy with entries has used units.
+    Each policy in an assessment has at least one entry. `detected` is true for the actions BLOCKED and ANONYMIZED. For
+    NONE it may be true as well, because a guardrail can be configured to detect without acting. A content filter
+    detects at the confidence that its strength requires; grounding and relevance are detected only below their
+    threshold. In the metrics, the number of guarded characters is at most the total, and each policy in the assessment
+    has used units.
 
     `policies` are some of the members of GuardrailAssessment that end in `Policy`; `actions` are some of BLOCKED,
     ANONYMIZED and NONE. If either is given, there is at least one entry, and every entry belongs to these policies and

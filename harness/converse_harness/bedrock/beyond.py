@@ -56,8 +56,8 @@ class MayBeAbsent:
 class ExtraError:
     """An HTTP error that AWS sends although AWS's API model lists it for no operation.
 
-    `body` is the name of an error of the API model that has the same members in its body. `recording` is None if no
-    answer with this error is recorded. `seen` describes when AWS sends the error.
+    `body` is the name of another error: its body has the same members, and the API model contains it. `recording` is
+    None if no answer with this error is recorded. `seen` describes when AWS sends the error.
     """
 
     shape: str

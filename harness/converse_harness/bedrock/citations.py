@@ -41,8 +41,8 @@ COUNTING: Final[Mapping[str, Counting]] = {
     "documentChunk": Counting("chunks"),
     "searchResultLocation": Counting("blocks", index="searchResultIndex"),
 }
-"""Maps each member of AWS's CitationLocation that is a range to the way in which its units are counted. Source:
-recorded answers of Claude, and for search results AWS's API model."""
+"""Maps the members of AWS's CitationLocation that give a range in a source to the way in which they count its units.
+Source: recorded answers of Claude; for `searchResultLocation`, AWS's API model."""
 
 _TEXT_FORMATS: Final = ("txt", "md", "csv", "html")
 _PDF_PAGE: Final = re.compile(rb"/Type\s*/Page\b")

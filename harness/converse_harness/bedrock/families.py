@@ -93,7 +93,8 @@ FAMILIES: Final[Mapping[str, Family]] = {
         NEUTRAL,
     )
 }
-"""Every family by its name. The lengths of Claude and Nova are 20 quantiles of the recorded lengths, shuffled."""
+"""Every family by its name. Each tuple of delta lengths of Claude and Nova consists of 20 quantiles of the recorded
+lengths. The quantiles are shuffled, because a family uses its lengths one after another."""
 
 
 @lru_cache(512)

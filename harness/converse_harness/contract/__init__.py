@@ -112,7 +112,7 @@ class ConsumerContract:
         faults = (placement.fault for answer in case.replies for placement in answer.placements)
         return all(cls.transport in fault.transports for fault in faults)
 
-    # The tests
+    # The following methods make one test for each case and property, and run these tests.
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Make one test for each possible case (see `cases`) and one test for each property."""

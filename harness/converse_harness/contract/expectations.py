@@ -1,4 +1,4 @@
-"""Compute the accepted results of a consumer for given replies."""
+"""Compute which results of a consumer are right for given replies. A consumer is code that reads answers of Bedrock."""
 
 from __future__ import annotations
 
@@ -95,11 +95,11 @@ class ExpectedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """The accepted results of a consumer for one reply, or for several replies in a row.
+    """The results of a consumer that are right for one reply, or for several replies in a row.
 
     The consumer may return any of the `answers` as a complete answer. If `failure` is true, it may also raise an error;
-    `names` are the accepted AWS names of this error (empty: any name). If `obscure` is true, tool calls may be missing.
-    `said` is the content that the consumer may have received before a failure.
+    `names` are the AWS names that this error may have (empty: any name). If `obscure` is true, tool calls may be
+    missing. `said` is the content that the consumer may have received before a failure.
     """
 
     answers: tuple[ExpectedAnswer, ...]
@@ -110,7 +110,7 @@ class Expectation:
 
     @property
     def tools(self) -> list[tuple[str, Any]]:
-        """The tool calls of all accepted answers: the consumer may run these calls and no others."""
+        """The tool calls in all of `answers`: the consumer may run these calls and no others."""
         return [call for answer in self.answers for call in answer.tool_calls]
 
 
@@ -154,7 +154,7 @@ def parsed(text: str) -> Any:
 
 
 def expectation_of(replies: Sequence[Reply]) -> Expectation:
-    """Return the accepted results for several replies in a row.
+    """Return the results of a consumer that are right for several replies in a row.
 
     The consumer may return the answer of any of the replies, or an error that fits the first reply.
     """

@@ -95,7 +95,7 @@ class Outcome:
     `redacted` are the signatures and the encrypted parts of the reasoning. `citations`, `images`, `tool_results` (of
     tools that the service ran), `usage`, `trace` and `additional` (additionalModelResponseFields) have the form of AWS.
     `content` is the list of all content blocks as AWS writes them: a consumer that keeps the message reports all kinds
-    of blocks with it. Raises ReplyError for wrong types.
+    of blocks with it. Raises ReplyError if a member has a wrong type.
 
     >>> Outcome("18 °C", stop_reason="end_turn", usage={"inputTokens": 3, "outputTokens": 4, "totalTokens": 7}).error
     """
@@ -116,7 +116,7 @@ class Outcome:
     content: Sequence[Mapping[str, Any]] | None = None
 
     def __post_init__(self) -> None:
-        """Check the types of all members. Raises ReplyError; its traceback begins at the line that made the Outcome."""
+        """Raise ReplyError if a member has a wrong type, or if `error` is an empty text."""
         for name, (allowed, expected) in _MEMBERS.items():
             if not isinstance(value := getattr(self, name), allowed):
                 raise ReplyError(f"Outcome({name}={value!r}): {expected}.")

@@ -34,9 +34,8 @@ class _OutcomePlace:
     """A member of the Outcome: `sent` reads its value from an answer of the fake.
 
     `shape` is the name of the AWS shape of the value or, for a list, of its items. It is None if AWS's model does not
-    restrict the value. `whole` is true if the member belongs to the whole answer and not to its blocks: a consumer that
-    called again may return the sum of several answers. `in_json` converts a value from a stream to its form in a
-    Converse answer.
+    restrict the value. `whole` is true if the value does not come from content blocks: a consumer that called again may
+    return the sum of several answers. `in_json` converts a value from a stream to its form in a Converse answer.
     """
 
     sent: Callable[[Response], Any]
@@ -85,8 +84,8 @@ def difference(outcome: Outcome, calls: Iterable[Call], *, went_on: bool) -> tup
     if no member differs, or if no call got a whole answer. If the fake sent several answers, the outcome may agree with
     any of them.
 
-    If `went_on` is true, the outcome may combine several answers. Then only the members that belong to blocks are
-    compared. They may agree with one answer, or with the blocks of all answers together.
+    If `went_on` is true, the outcome may combine several answers. Then only the members whose values come from content
+    blocks are compared. They may agree with any one answer, or with an answer that has the blocks of all answers.
     """
     responses = _responses(calls)
     if responses and went_on:

@@ -109,7 +109,8 @@ def failure(tried: Tried, asked: Case | Property, contract: str) -> NotHandled |
     if verdict.level is VerdictLevel.HANDLED:
         return None
     sent = [answer.summary for answer in tried.replies]
-    if isinstance(asked, Property):  # the message shows each generated reply as Python code
+    # The failure message shows each generated reply of a Property as Python code, unless the code is too long.
+    if isinstance(asked, Property):
         from hypothesis.vendor.pretty import pretty
 
         code = map(pretty, tried.replies)

@@ -48,10 +48,11 @@ The parts are checked in this order.
 """
 
 _EXACT: Final = ("operation", "turn")
-"""The parts that are compared for equality."""
+"""The parts of a condition that must be equal to the value of the call."""
 
 _PATTERNS: Final = tuple(name for name in _SUBJECTS if name not in _EXACT)
-"""The parts that are compared as patterns. If the call's value is a list, it is enough that one item matches."""
+"""The parts of a condition that are globs or compiled patterns. If the call has a list of values for a part, such as
+the names of its tools, at least one value must match."""
 
 
 class Named(NamedTuple):

@@ -190,7 +190,7 @@ class Queue:
         return self._functions > 0 or (self.condition is not None and self.condition.takes_time)
 
     def next(self, call: Call) -> Slot | None:
-        """Return the first slot that can still be used; None if the queue cannot answer this call."""
+        """Return the first slot that can still be used; None if the queue cannot answer this call or is exhausted."""
         other = self.operation
         if call.malformed is not None or call.operation not in (SCRIPTED if other is None else (other,)):
             return None
@@ -199,7 +199,10 @@ class Queue:
         return self.first_left()
 
     def first_left(self) -> Slot | None:
-        """Return the first slot that can still be used, without checking a call; None if all slots are exhausted."""
+        """Return the first slot that can still be used; None if all slots are exhausted.
+
+        The condition of the queue is not checked.
+        """
         while self._spent < len(self.slots) and not self.slots[self._spent].left:
             self._spent += 1
         return self.slots[self._spent] if self._spent < len(self.slots) else None

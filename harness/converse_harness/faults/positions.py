@@ -1,8 +1,8 @@
 """Conditions for the positions at which a fault can break the order of events.
 
 A condition is a function of a list of events and the index `place` of one of them. It returns whether the fault is
-possible at this event. The list may contain broken events: a condition on the type of a missing or broken event is
-false.
+possible at this event. The list may contain events that another fault has already broken, and the event before or
+after `place` may be missing. A broken or missing event is of no type: the conditions of `is_a` are false for it.
 """
 
 from __future__ import annotations

@@ -65,10 +65,10 @@ class _ChildProxy(ThreadingTCPServer):
         self.port: int = self.server_address[1]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore an exception of a connection's handler. The program and the host notice the broken connection."""
+        """Ignore an exception of `handle`, because the started program and the host notice the broken connection."""
 
     def user_proxy(self, scheme: str, host: str) -> str:
-        """Return the URL of the user's own proxy for this host; "" if the program would connect without a proxy."""
+        """Return the URL of the user's own proxy for `host`; "" if the user's settings have no proxy for this host."""
         from urllib import request  # imported late, because it loads an HTTP client
 
         bypasses: Any = vars(request)["proxy_bypass_environment"]  # typeshed lacks this function
@@ -77,14 +77,17 @@ class _ChildProxy(ThreadingTCPServer):
 
 
 class _ProxyRequest(StreamRequestHandler):
-    """Handles one connection from a program: one request, or one CONNECT tunnel."""
+    """Handles one connection from a started program: one request, or one CONNECT tunnel."""
 
     @property
     def _proxy(self) -> _ChildProxy:
         return cast("_ChildProxy", self.server)
 
     def handle(self) -> None:
-        """Refuse the request, or connect the program with the host until both have closed the connection."""
+        """Refuse a request to a Bedrock host or to this proxy's own URL. Forward any other request to its host.
+
+        Then pass on data between the started program and the host until both have closed the connection.
+        """
         first, headers = self._head()
         method, _, rest = first.partition(" ")
         target = rest.partition(" ")[0]

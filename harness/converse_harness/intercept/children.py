@@ -158,7 +158,7 @@ def system(original: Any, command: Any) -> Any:
     return original("".join([*changed, *removed, os.fsdecode(command)]))
 
 
-# The environment of a started program
+# The functions below make the environment of a started program.
 
 
 def away_from_bedrock(env: Mapping[Any, Any] | None) -> dict[str, str]:

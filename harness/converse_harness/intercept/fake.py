@@ -128,7 +128,7 @@ class Fake(Scripting):
         self.lock = threading.RLock()
         self._stack = ExitStack()
 
-    # Properties and methods with which a test inspects the fake
+    # With the following properties and methods, a test inspects the fake.
 
     @property
     def calls(self) -> Calls:
@@ -217,7 +217,7 @@ class Fake(Scripting):
         problems: list[Exception] = [] if left is None else [left]
         return [*problems, unused_replies(self.endpoint.script, self.calls.all, unused)] if unused else problems
 
-    # Attributes and methods that transports use
+    # Transports use the following attributes and methods.
 
     records = False
     """Whether a `writer` is set. If so, calls without a scripted reply are forwarded to the real service and recorded.
@@ -278,7 +278,7 @@ class Fake(Scripting):
         """Add a blocked connection to the problems that must fail the test."""
         self.endpoint.problems.append(error)
 
-    # Methods that open and close the fake
+    # The following methods open and close the fake.
 
     def _transport(self) -> AbstractContextManager[object]:
         """Return the context manager that the fake enters when it opens and exits when it closes."""

@@ -144,18 +144,18 @@ class _Route:
         self._fake = fake
 
     def handler(self, request: httpx.Request) -> httpx.Response:
-        """Answer a synchronous client. Raises the exceptions of `_to_the_others` if other routers must answer."""
+        """Answer a synchronous client. If other routers must answer, raise the exception of `_to_the_others`."""
         return cast("httpx.Response", ask(httpx, self._fake_for(request), request, self._to_the_others))
 
     async def async_handler(self, request: httpx.Request) -> httpx.Response:
-        """Answer an asynchronous client. Raises the exceptions of `_to_the_others` if other routers must answer."""
+        """Answer an asynchronous client. If other routers must answer, raise the exception of `_to_the_others`."""
         return cast("httpx.Response", await ask_async(httpx, self._fake_for(request), request, self._to_the_others))
 
     def _fake_for(self, request: httpx.Request) -> Fake:
-        """Return the fake of this router.
+        """Return the fake of this router, if this router must answer the request.
 
-        Raises the exceptions of `_to_the_others` if the host is not a Bedrock host, or if the newest fake forwards
-        calls.
+        The router must not answer if the host is not a Bedrock host, or if the newest open fake for httpx forwards its
+        calls. Then `_to_the_others` raises an exception.
         """
         if not is_bedrock_host(request.url.host) or recording_is_on():
             self._to_the_others(request)

@@ -35,9 +35,10 @@ exists, Bedrock is blocked in this process too."""
 
 @cache
 def arm() -> None:
-    """Let every worker that multiprocessing or a fork starts from now on check whether Bedrock is blocked here.
+    """Make future workers check whether Bedrock is blocked in this process.
 
-    For this purpose, the worker checks whether the signal file of this process exists.
+    A worker is a process that multiprocessing or a fork starts. It checks whether the signal file of this process
+    exists.
     """
     _forget_loaders()
     if hasattr(os, "register_at_fork"):

@@ -1,7 +1,7 @@
 """Find the requested hosts in the arguments of other libraries' functions. `patch_points` lists these functions.
 
-A reader is a function that returns the hosts in the arguments of one kind of call. The decorator `_before` makes a
-replacement from a reader: the replacement checks these hosts and then calls the original function.
+A reader is a function that returns the hosts in the arguments of one kind of call. The decorator `_before` turns a
+reader into a decorator for the other library's function: the decorated function first checks these hosts.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from converse_harness.intercept import guard, hosts
 
 
 def _before(read: Callable[..., Iterable[object]]) -> Callable[[Any], Any]:
-    """Return a function that makes a replacement: it checks the hosts in `read(arguments)`, then calls the original.
+    """Return a decorator for functions of other libraries: before a call, the hosts in `read(arguments)` are checked.
 
-    `read` must accept further arguments, because other releases of a library may pass more.
+    `read` must accept more arguments than it uses, because the function may have more in other releases of its library.
     """
 
     def replace(original: Any) -> Any:

@@ -119,7 +119,10 @@ _SPENT: Final = 1_000_000
 
 
 def _counted(attempts: int) -> int:
-    """Return the number of attempts for the retry rules: the real number, or _SPENT if the fake's limit is reached."""
+    """Return `attempts`, the attempts made so far, or _SPENT if they have reached the maximum that the fake allows.
+
+    botocore's retry rules get the result instead of `attempts`. They give up if it is _SPENT.
+    """
     held = registry.CURRENT_CALL.get()
     most = None if held is None or held.entry.responder.records else held.entry.responder.attempts
     return attempts if most is None or attempts < most else _SPENT

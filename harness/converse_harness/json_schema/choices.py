@@ -13,12 +13,15 @@ from converse_harness.json_schema.parts import KINDS, TYPES, SchemaPart, Unsatis
 from converse_harness.json_values import is_array
 
 _Turned = Callable[[str, Sequence[Any]], Sequence[Any]]
-"""A function that rotates items. It takes a place in the schema and the items; the seed decides which item comes first.
-"""
+"""A function that takes a place in the schema and a list of items, and returns the items rotated. The seed and the
+place decide which item comes first."""
 
 
 def given_values(form: Sequence[SchemaPart], turned: _Turned) -> Sequence[Any]:
-    """Return the values that the schemas in `form` list, preferred ones first. They need not satisfy the schemas."""
+    """Return the values of `const`, `default`, `examples`, `example` and `enum` in the schemas `form`, in this order.
+
+    A returned value may violate the schemas.
+    """
     schemas = [(part.path, part.schema) for part in form if part.schema is not True]
     constants = [schema["const"] for _, schema in schemas if "const" in schema]
     shown = [schema["default"] for _, schema in schemas if "default" in schema]

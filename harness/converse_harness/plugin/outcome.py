@@ -57,7 +57,7 @@ class Hooks:
         self._secrets: set[str] = set()
         """The secrets that the environment of this process has contained since the running test began."""
 
-    # Hooks for the beginning of the run.
+    # pytest calls the following hooks at the beginning of the run.
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_load_initial_conftests(self, early_config: pytest.Config) -> None:
@@ -71,7 +71,7 @@ class Hooks:
         from converse_harness.intercept import pools
 
         pools.arm()
-        notes = sys.modules.get("converse_harness.notes")  # this module is loaded only if an outer pytest run uses it
+        notes = sys.modules.get("converse_harness.notes")  # None unless a pytest run around this one loaded the module
         if notes is not None:
             self._stack.enter_context(notes.set_aside())
         checks.check_run(config)
@@ -110,7 +110,7 @@ class Hooks:
             return None
         return f"converse-harness: {settings.record_setting(config)} ({settings.OF_RUN['record'][1][mode]})"
 
-    # Hooks for the collection of tests.
+    # pytest calls the following hooks while it collects tests.
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self) -> _Collected:
@@ -137,7 +137,7 @@ class Hooks:
 
             in_one_thread(items)
 
-    # Hooks for the run of a test: its setup, its call with the check of its fakes, and its teardown.
+    # pytest calls the following hooks for the setup, the call (with the check of the fakes) and the teardown of a test.
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Step:
@@ -297,7 +297,7 @@ class Hooks:
         if self._guard is not None:
             self._guard.check(error)
 
-    # Hooks for the reports of a test's phases.
+    # pytest calls the following hooks for the reports of a test's phases.
 
     @pytest.hookimpl(wrapper=True, tryfirst=True, specname="pytest_runtest_makereport")
     def pytest_runtest_makereport_of_recording(self, call: pytest.CallInfo[None]) -> _Report:
@@ -357,7 +357,7 @@ class Hooks:
         module = sys.modules.get("converse_harness.intercept.fake")
         return module is not None and module.times_opened() > self._closed
 
-    # Hooks for the end of the run.
+    # pytest calls the following hooks at the end of the run.
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Step:

@@ -132,7 +132,7 @@ class RecordingRun:
         self._calls_before = 0 if self.writer is None else len(self.writer.captured)
 
     def answer(self) -> None:
-        """Open a fake if the test has none, so that the marker works without the fixture `converse`.
+        """Open a fake if the test has none, so that `converse_recording` works without the fixture `converse`.
 
         The fake also answers the calls of the test's function-scoped fixtures.
         """
@@ -226,7 +226,10 @@ class RecordingRun:
 
 
 def begin(item: pytest.Item, tally: Tally) -> RecordingRun:
-    """Open the recording of a test with the marker. If this is not possible, fail the test."""
+    """Open the recording of a test that has the marker `converse_recording`.
+
+    If an argument of the marker is wrong, or the recording is damaged, fail the test.
+    """
     refuse_inside_given(item, MARKER)
     try:
         return _opened(item, tally)

@@ -28,7 +28,7 @@ _FOUND: Final = pytest.StashKey["list[StaleRecording]"]()
 """The key under which the stash of a test item holds the recordings that differ from the test's requests."""
 
 _MARKED: Final = "pytest --converse-record=all "
-"""The beginning of the command that records a test with the marker again. The quoted node id follows."""
+"""The beginning of the command that makes a new recording of a test with the marker. The quoted node id follows."""
 
 _NAMED: Final = 3
 """The printed command names at most this number of tests; if there are more, it names their files instead."""

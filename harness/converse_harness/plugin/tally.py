@@ -29,7 +29,7 @@ _ARGUMENTS: Final = {
 """The arguments of the marker `converse_recording`, and their meanings. `name` may also be positional."""
 
 _OUTPUT: Final = "converse_recordings"
-"""The key of a worker's facts in xdist's `workeroutput`, which the worker sends to the controller."""
+"""The key of the facts of a worker's Tally in xdist's `workeroutput`, which the worker sends to the controller."""
 
 _PREFIX: Final = "converse-harness: "
 
@@ -163,7 +163,10 @@ class Tally:
         self._outcomes[report.nodeid].add(report.outcome)
 
     def tell(self) -> None:
-        """In an xdist worker, send the facts to the controller. Elsewhere, write planned recordings into the tests."""
+        """In an xdist worker, send the facts that this Tally has collected to the controller.
+
+        In any other process, write the recorded replies into the source files of the tests in `edits`.
+        """
         output: dict[str, Any] | None = getattr(self._config, "workeroutput", None)
         if output is not None:
             edits = [(*edit,) for edit in self.edits]  # xdist cannot send objects of subclasses of tuple
@@ -187,7 +190,7 @@ class Tally:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Add the facts of an xdist worker that has ended. A worker that crashed has sent no facts."""
+        """Add the facts that the Tally of an ended xdist worker has sent. A worker that crashed has sent none."""
         # The facts are removed from the node, because xdist reports an interrupted worker twice.
         facts = getattr(node, "workeroutput", {}).pop(_OUTPUT, None)
         if facts is not None:

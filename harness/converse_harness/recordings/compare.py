@@ -173,7 +173,10 @@ def _masked(value: object) -> object:
 
 
 def _cut(text: str, start: int, width: int, value: object) -> str:
-    """Return `width` characters of `text`, which shows `value`, from `start` on; in quotes if `value` is a string."""
+    """Return `text[start:start + width]`, with "..." in place of any text left out before and after it.
+
+    `text` is the printed form of `value`. If `value` is a string, quotes are put around the result.
+    """
     end = start + width
     piece = f"{'...' if start else ''}{text[start:end]}{'...' if end < len(text) else ''}"
     return _printable(json.dumps(piece, ensure_ascii=False) if isinstance(value, str) else piece)

@@ -266,7 +266,11 @@ def _bytes(value: Any, name: str, encoding: str = "utf-8") -> bytes:
 
 
 def _headers_of(side: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
-    """Yield the headers whose values are not masked. A recorder may have written one value for a header, or a list."""
+    """Yield the name and value of each header in `side`, a request or response that is called `name` in errors.
+
+    A recorder may have written a list of values for a header; then each value is yielded with the header's name. Empty
+    values and values that the recorder masked are left out.
+    """
     headers: Any = side.get("headers") or {}
     if not is_object(headers):
         raise _Unreadable(f"the headers of its {name} are {kind_of(headers)}; they are a mapping.")

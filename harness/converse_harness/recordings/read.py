@@ -215,7 +215,7 @@ def _check_header(header: Line, path: object) -> None:
         raise DamagedRecording(path, 1, problem, advice)
 
 
-# From here on: reading of each exchange only when it is first used.
+# The code below reads each exchange only when it is first used.
 
 _CALL: Final = '{"call"'
 _PART: Final = '{"part": "'

@@ -48,7 +48,8 @@ class RecordedExchange:
     def later(cls, at: int, call: Callable[[], Line], answer: Callable[[Line], Answer]) -> RecordedExchange:
         """Return an exchange that is read on demand.
 
-        `call` returns the line of the call. `answer` takes this line, and returns the lines of the answer.
+        `at` is the number, from 1, of the call's line in the file. `call` returns this line. `answer` takes this line,
+        and returns the lines of the answer.
         """
         exchange = cls(at, {}, {})
         exchange._call, exchange._answer = call, answer

@@ -86,7 +86,7 @@ def _candidates(exchange: RecordedExchange, wanted: Sent, *, short: bool) -> Ite
         yield from _streams(events, wanted, short=short, illegal=bool(exchange.faults) or not events)
 
 
-# Spellings of answers with a message.
+# The code below finds spellings of answers with a message.
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ _TOOL: Final = ("name", "toolUseId", "type")
 """The members of a tool use that are written before its input, in this order."""
 
 
-# Spellings of streams.
+# The functions below find spellings of streams.
 
 
 def _streams(events: Sequence[Event], wanted: Sent, *, short: bool, illegal: bool) -> Iterator[Calls]:
@@ -302,7 +302,7 @@ def _message_of(events: Sequence[Event]) -> _Message | None:
     return _Message(tuple(whole.message["content"]), whole.stop_reason, pieces, _options(metadata))
 
 
-# Spellings of errors.
+# The code below finds spellings of errors.
 
 _USUAL: Final[Sequence[Call]] = (
     *((name, (), {}) for name in sorted(reply.__all__)),

@@ -72,7 +72,7 @@ class _View:
         yield from self._asked(exchange)
         yield from self._answered(exchange)
 
-    # Methods that make the rows of requests
+    # The following methods make the rows of requests.
 
     def _asked(self, exchange: RecordedExchange) -> Iterator[StableRow]:
         before = len(self._shown)
@@ -148,7 +148,7 @@ class _View:
     def _shown_text(self, row: TimelineRow) -> str:
         return self._text(_REDACTED.sub("(redacted)", "".join(piece.text for piece in row.pieces)))
 
-    # Methods that make the rows of answers
+    # The following methods make the rows of answers.
 
     def _answered(self, exchange: RecordedExchange) -> Iterator[StableRow]:
         head, events, end = exchange.answer
@@ -170,7 +170,7 @@ class _View:
             before = objects_of(exchange.request.get("messages"))
             self._conversation(objects_of([self._numbered(each) for each in (*before, message)]))
 
-    # Methods that put numbers in place of ids
+    # The following methods put numbers in place of ids.
 
     def _collect(self, exchange: RecordedExchange) -> None:
         """Give each new id of the exchange the next number."""

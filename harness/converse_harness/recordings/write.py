@@ -191,10 +191,10 @@ AnyExchange = Exchange | ForwardedExchange
 class SessionWriter:
     """The forwarded calls of a session and their answers. Several threads may use one writer at the same time.
 
-    `save` writes the calls and answers to `path`; it may be called any number of times. `before` are the exchanges that
-    the file already contained. If `keeps` is true, `save` first reads the file again, because another process may have
-    added exchanges to it. `redaction` makes the replacements. Unless `exact` is true, `save` keeps an old line if the
-    new line differs from it only in padding, times or ids.
+    `save` replaces the content of `path` by the exchanges in `before` and the captured exchanges. It may be called any
+    number of times. If `keeps` is true, `before` contains the exchanges of the old file; `save` first reads them again,
+    because another process may have added some. `redaction` makes the replacements. If neither `keeps` nor `exact` is
+    true, `save` keeps an old line where the new line differs from it only in padding, times or ids.
     """
 
     path: Path

@@ -90,8 +90,8 @@ def throttled(message: str | None = None, *, wording: ThrottleWording | None = N
     """Fail with 429 ThrottlingException, which botocore and most clients retry.
 
     `wording` is the name of a usual message, one of `wordings.THROTTLES`: "requests" (the default), "tokens",
-    "tokens_per_day". Users reported these messages. `message` is any other text. Raises ReplyError for any other
-    `wording`.
+    "tokens_per_day". These messages come from reports of users. `message` is any other text. Raises ReplyError for any
+    other `wording`.
 
     >>> throttled().times(2)
     <Reply ThrottlingException (429) "Too many requests, please wait before trying again.", 2 times>
@@ -175,7 +175,9 @@ def resource_not_found(message: str | None = None) -> Reply:
 
 
 def model_timeout(message: str | None = None) -> Reply:
-    """Fail with 408 ModelTimeoutException. botocore does not retry. Users reported the default `message`.
+    """Fail with 408 ModelTimeoutException. botocore does not retry.
+
+    The default `message` comes from reports of users.
 
     >>> model_timeout()
     <Reply ModelTimeoutException (408) "Model has timed out in processing the request. Try your...">
@@ -188,7 +190,7 @@ def model_error(
 ) -> Reply:
     """Fail with 424 ModelErrorException: the model failed. botocore does not retry.
 
-    Users reported the default `message`.
+    The default `message` comes from reports of users.
 
     `original_status_code` (100 to 599) and `resource_name` are the error's members originalStatusCode and resourceName.
 
@@ -212,7 +214,9 @@ def model_not_ready(message: str | None = None) -> Reply:
 
 
 def internal_server_error(message: str | None = None) -> Reply:
-    """Fail with 500 InternalServerException. botocore retries. Users reported the default `message`.
+    """Fail with 500 InternalServerException. botocore retries.
+
+    The default `message` comes from reports of users.
 
     >>> internal_server_error()
     <Reply InternalServerException (500) "The system encountered an unexpected error during proce...">

@@ -197,9 +197,9 @@ def _assess(
 ) -> tuple[GuardrailSide, dict[str, Any]]:
     """Return `side` or its default, and the GuardrailAssessment for `policy`.
 
-    Missing members `action` are added to its findings, and missing members `detected` unless the parameter `detected`
-    is false. The default side is `usual`, if the policy checks this side; otherwise it is the first side that the
-    policy checks. Raises ReplyError if `policy` cannot take `action`, or does not check `side`.
+    The members `action` and `detected` are added to each finding that lacks them; `detected` is not added if the
+    parameter `detected` is false. The default side is `usual`, if the policy checks this side; otherwise it is the
+    first side that the policy checks. Raises ReplyError if `policy` cannot take `action`, or does not check `side`.
     """
     by = _MADE_BY[action]
     if side not in (None, *rails.BOTH):

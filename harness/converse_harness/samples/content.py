@@ -110,7 +110,7 @@ IMAGE: Final = {
 VIDEO: Final = {"format": "mp4", "source": {"bytes": _MP4}}
 AUDIO: Final = {"format": "wav", "source": {"bytes": WAV}}
 
-# Sample events of a stream, metadata, and citations of passages.
+# The samples below are events of a stream, metadata, and citations of passages.
 
 _PASSAGE: Final = "One bag of up to 8 kg may be taken into the cabin."
 _START: Final = RULES.index(_PASSAGE)

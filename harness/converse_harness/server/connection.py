@@ -89,7 +89,7 @@ class Connection(asyncio.Protocol):
         Input is then discarded. If the connection were closed while the client still sends, the answers would be lost.
         """
 
-    # Methods that asyncio calls
+    # asyncio calls the following methods.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Called when a client has connected."""
@@ -151,7 +151,7 @@ class Connection(asyncio.Protocol):
             delivery.drop(outcome)
         self._deliveries.clear()
 
-    # Methods that a SocketDelivery calls, and their helpers
+    # A SocketDelivery calls the following methods; some are helpers of the others.
 
     def flush(self) -> None:
         """Send the bytes that `http` has ready. If no answer can follow on this connection, close it."""
@@ -214,10 +214,10 @@ class Connection(asyncio.Protocol):
         else:
             self._reset_now()
 
-    # Breaking off answers, and closing the socket
+    # The following methods break off answers, or close the socket.
 
     def cut(self, owner: object = None) -> None:
-        """Break off all answers of the fake `owner` by resets. Without an owner, reset the whole connection."""
+        """Break off all running answers of the fake `owner` by resets; without an owner, reset the whole connection."""
         for stream, delivery in [*self._deliveries.items()]:
             if owner is None or delivery.owner is owner:
                 delivery.drop("cut")
@@ -256,7 +256,7 @@ class Connection(asyncio.Protocol):
             self._linger = linger
             connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
 
-    # Handling requests
+    # The following methods handle requests.
 
     def _choose(self, first: bytes) -> None:
         self._chosen, self._first = True, b""
@@ -313,7 +313,7 @@ class Connection(asyncio.Protocol):
             # connection would look to Node.js like the regular end of the answer, so let the close be a reset.
             self._close_by(_LINGER_NOT)
 
-    # Timeouts
+    # The following method checks the timeouts of the connection.
 
     def _watch(self) -> None:
         """Close the connection if the client was silent for too long; otherwise check again later.

@@ -164,7 +164,10 @@ class SocketDelivery:
             self._begin()
 
     def _end(self, outcome: CallOutcome) -> None:
-        """Set the outcome unless it is already set. If sending has started, report the outcome to the exchange."""
+        """Set `self.outcome` to `outcome`, unless it was set before.
+
+        If sending has started, report `self.outcome` to the exchange.
+        """
         if self.outcome == "still running":
             self.outcome = outcome
         if self._started:

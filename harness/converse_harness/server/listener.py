@@ -72,7 +72,7 @@ class ConverseServer:
         self._mounts = Mounts(self._control, self._live.page)
         self._thread = ServerThread(host, port, limits, self._mounts, self.stop)
 
-    # Methods for tests
+    # Tests call the following methods, and read the following properties.
 
     def script(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> ServerFake:
         """Open a fake with its own URL. `settings` are those of a Fake, for example `unused`, `rules` or `seed`.
@@ -156,7 +156,7 @@ class ConverseServer:
         """
         return self._live.url(self.url)
 
-    # Starting and stopping
+    # The following methods start, stop and describe the server.
 
     def start(self) -> Self:
         """Start listening. Raises TransportError if no socket can be opened."""
@@ -185,7 +185,7 @@ class ConverseServer:
         fakes = f", {count} open fake{'s' * (count != 1)}" if self._thread.url else ""
         return f"<ConverseServer {self._thread.url or 'stopped'}{fakes}>"
 
-    # Private methods that Mounts and ServerFake call
+    # Mounts and ServerFake call the following private methods.
 
     def _control(self, request: Request) -> TransportExchange:
         """Answer a request to the control API, or one with which a browser reads the events of the live page."""

@@ -99,7 +99,7 @@ class ServerThread:
         self._wait_for_functions()
 
     def cut(self, owner: object) -> None:
-        """Reset all answers of one fake, `owner`, and wait up to a second until this is done."""
+        """Break off all running answers of the fake `owner` by resets, and wait up to a second until this is done."""
         loop = self._loop
         if loop is None:
             return

@@ -58,7 +58,10 @@ documentation that the other types follow."""
 
 
 class DocumentSource(TypedDict, total=False):
-    """A document's content: `bytes`, or (in strands-agents 1.62) its `location`."""
+    """A document's content: either its `bytes` or its `location`.
+
+    `location` is in strands-agents 1.62, but not in the documentation that these types follow.
+    """
 
     bytes: bytes
     location: SourceLocation
@@ -79,7 +82,10 @@ class DocumentContent(TypedDict, total=False):
 
 
 class ImageSource(TypedDict, total=False):
-    """An image's content: `bytes`, or (in strands-agents 1.62) its `location`."""
+    """An image's content: either its `bytes` or its `location`.
+
+    `location` is in strands-agents 1.62, but not in the documentation that these types follow.
+    """
 
     bytes: bytes
     location: SourceLocation
@@ -93,7 +99,10 @@ class ImageContent(TypedDict):
 
 
 class VideoSource(TypedDict, total=False):
-    """A video's content: `bytes`, or (in strands-agents 1.62) its `location`."""
+    """A video's content: either its `bytes` or its `location`.
+
+    `location` is in strands-agents 1.62, but not in the documentation that these types follow.
+    """
 
     bytes: bytes
     location: SourceLocation

@@ -1,8 +1,8 @@
 """The plan for drawing values of a compiled schema: a Choice of Alternatives, each for values of one JSON type.
 
-A Choice may contain itself, if the schema is recursive. The `height` of a Choice is the nesting depth of the Choice's
-smallest value. If a Choice is nested in itself several times, or a value has many recursive parts, only the smallest
-values are drawn for the remaining parts. Thus every draw ends.
+A Choice may contain itself, if the schema is recursive. The `height` of a Choice is the smallest nesting depth that its
+values can have. If a Choice is nested in itself several times, or a value has many recursive parts, no further optional
+recursive parts are drawn (see `Drawing.smallest`). Thus every draw ends.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from converse_harness.json_schema.parts import key
 from converse_strategies.leaves import composite
 
 _AGAIN: Final = 2
-"""How many times a Choice (the plan for one part of a schema) may be nested in itself before only its smallest values
-are drawn.
+"""How many times a Choice (the plan for one part of a schema) may be nested in itself before `Drawing.smallest`
+becomes true.
 """
 
 _TURNS: Final = 24
-"""How many Choices (plans for parts of a schema) that are recursive one value may contain before only the smallest
-values are drawn.
+"""How many recursive Choices (plans for parts of a schema that may contain themselves) one value may contain before
+`Drawing.smallest` becomes true.
 """
 
 _MORE: Final = 3
@@ -43,8 +43,9 @@ class Drawing:
     """The state of drawing one value. If `full` is true, all optional parts are drawn, except in nested recursive
     Choices.
 
-    If `smallest` is true, no optional recursive part is drawn. `path` contains the recursive Choices around the current
-    part, the outermost first. `turns` is one list for the whole value, with one item per recursive Choice drawn so far.
+    If `smallest` is true, no optional recursive part is drawn, and each recursive Choice uses the first of its `live`
+    Alternatives. `path` contains the recursive Choices around the current part, the outermost first. `turns` is one
+    list for the whole value, with one item per recursive Choice drawn so far.
     """
 
     draw: st.DrawFn
@@ -69,7 +70,7 @@ class Alternative:
     """
 
     def height(self) -> float:
-        """The nesting depth of the smallest value; infinite if there is no value."""
+        """The smallest nesting depth that a value can have; infinite if there is no value."""
         return 0
 
     def parts(self) -> Iterable[Choice]:
@@ -107,7 +108,7 @@ class Scalar(Alternative):
 class Choice:
     """The Alternatives from which a value of a schema is drawn. `reasons` says why others are impossible.
 
-    `live` contains the Alternatives that have a value, the one with the smallest value first.
+    `live` contains the Alternatives that have a value, the one with the smallest height first.
     """
 
     path: str
@@ -186,7 +187,7 @@ class Members(Alternative):
     asked: bool
 
     def height(self) -> float:
-        """Return 1 plus the height of the tallest member that the smallest object needs."""
+        """Return 1 plus the largest height among the members of the least nested object."""
         needed = [self.members[name].height for name in self.required]
         missing = max(self.low - len(needed), 0)
         spare = [choice.height for name, choice in self.members.items() if name not in self.required]

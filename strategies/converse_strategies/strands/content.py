@@ -147,7 +147,7 @@ def message_metadata() -> Values:
 def messages(*, texts: Texts | None = None) -> Values:
     """Messages of the user or of the assistant, with kinds of blocks that this role sends.
 
-    One in four may also have a tracking id or metadata.
+    One message in four may have a tracking id, metadata, or both; the others have neither.
 
     >>> from hypothesis import find
     >>> find(messages(), lambda message: message["content"])

@@ -10,9 +10,7 @@ from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at,
 
 
 def has_no_message(asked: RuleRequest) -> bool:
-    """Whether the request has no message. If the model id is that of a stored prompt, a request without `messages` is
-    allowed, but an empty list is not.
-    """
+    """Whether `messages` is empty, or is missing although the model id is not that of a stored prompt."""
     return not asked.messages and ("messages" in asked.body or ":prompt/" not in asked.model_id)
 
 

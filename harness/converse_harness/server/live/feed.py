@@ -135,7 +135,7 @@ class Feed:
         self._epoch = secrets.token_hex(4)
         """A random part of the ids of events. A browser may still send an id of an earlier server on the same port."""
 
-    # Adding and removing readers
+    # The following methods add and remove readers.
 
     def join(self, last_id: str) -> Reader | None:
         """Return a new reader of all changes after the event with the id `last_id`; None if there are too many readers.
@@ -174,7 +174,7 @@ class Feed:
         if thread is not None and thread is not threading.current_thread():
             thread.join()
 
-    # Closed fakes, and revisions
+    # The following methods register closed fakes and changed objects.
 
     def closed(self, fake: ServerFake) -> None:
         """Keep a closed fake until too many other fakes and calls are kept."""
@@ -203,7 +203,7 @@ class Feed:
         self._revisions.pop(shown, None)  # so that the new entry becomes the last one
         self._revisions[shown] = self._revision
 
-    # The thread that looks for changes
+    # The thread that looks for changes runs the following methods.
 
     def _run(self) -> None:
         while True:
