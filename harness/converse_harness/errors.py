@@ -100,9 +100,9 @@ class UnexpectedCall(CallError):
 class RefusedRequest(CallError):
     """A request arrived that Bedrock would refuse.
 
-    The message contains the broken rule, the path in the request, Bedrock's own message, and the evidence that Bedrock
-    has this rule. If the body is not JSON, or does not have the structure that AWS's API model requires, the message
-    contains the path in the request and the values that are allowed there.
+    The error text contains the broken rule, the path in the request, the message that Bedrock would return, and the
+    evidence that Bedrock has this rule. If the body is not JSON, or does not have the structure that AWS's API model
+    requires, the error text contains the path in the request and the values that are allowed there.
 
     >>> import boto3
     >>> from converse_harness import fake_converse, reply
@@ -123,7 +123,7 @@ class NotRefused(CallError):
 
 
 class ChangedHistory(CallError):
-    """A request contains a changed version of an earlier answer of the model. The message contains both versions.
+    """A request contains a changed version of an earlier answer of the model. The error text shows both versions.
 
     >>> import boto3
     >>> from converse_harness import fake_converse, reply
@@ -190,7 +190,7 @@ class TransportError(ConverseHarnessError):
 class SecretFound(ConverseHarnessError):
     """An exchange was not written, because it contains a secret that cannot be masked.
 
-    The message contains the place and the kind of the secret. The other exchanges of the recording are written.
+    The error text contains the place and the kind of the secret. The other exchanges of the recording are written.
     """
 
 
@@ -204,7 +204,7 @@ _Name = TypeVar("_Name", bound=str)
 def one_of(setting: str, value: object, known: Mapping[_Name, str]) -> _Name:
     """Return `value` if it is a key of `known`, which maps allowed values to their meanings.
 
-    Raises ReplyError otherwise; the message names the `setting`.
+    Raises ReplyError otherwise; the error text names the `setting`.
 
     >>> one_of("failed", "drop", {"write": "as if it had passed", "drop": "forget it"})
     'drop'

@@ -1,4 +1,4 @@
-"""Strategies for whole answers: boto3's responses, Reply values for scripting a fake, and received answers."""
+"""Strategies for whole answers: Reply values for a fake, boto3's responses, complete calls, results of `assemble`."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def replies(
 ) -> Reply:
     """Answers of an assistant as Reply values, ready for `script`, `fake_converse` and `converse_server.script`.
 
-    One of four Replies contains a message; the fake cuts it into deltas as the model family of the request does. The
-    others contain fixed events, whose deltas are cut at any place. The arguments mean the same as those of
+    One Reply in four contains a message; the fake cuts it into deltas as the model family of the request does. The
+    other Replies contain fixed events, whose deltas are cut at any place. The arguments mean the same as those of
     `stream_events`. Methods of Reply add errors, pauses and faults:
     `replies().map(lambda reply: reply.fails_after(1, "throttlingException"))`.
 
@@ -45,13 +45,13 @@ def replies(
     >>> find(replies(kinds=["text"]), lambda reply: "text" in reply.summary)
     <Reply text "">
     """
-    if draw(_OF_FOUR):  # the simpler alternative is a message: it is easier to read in a counterexample
+    if draw(_OF_FOUR):  # 0 is the simplest number and selects a message, which is easier to read in a counterexample
         events = stream_events(
             kinds=kinds, max_blocks=max_blocks, texts=texts, stop_reasons=stop_reasons, unfinished=unfinished
         )
         try:
             return reply.events(draw(events))
-        except InvalidArgument as error:  # let the message name `replies`, which the user called
+        except InvalidArgument as error:  # the error message must name `replies`, which the user called
             raise InvalidArgument(str(error).replace("stream_events(", "replies(", 1)) from None
     wanted = chosen("replies", "kinds", kinds, streamable())
     content = draw(contents(wanted, texts, 1, max_blocks))
@@ -75,8 +75,8 @@ def converse_responses(
     """AWS ConverseResponses: a message, the stop reason, usage that adds up, metrics, and sometimes other members.
 
     `kinds`, `max_blocks` and `texts` are those of `assistant_messages()`. `stop_reasons` is a strategy, by default for
-    all stop reasons that are possible after the blocks. `traces` is a strategy for ConverseTraces; if given, every
-    response has one. Raises InvalidArgument, when drawn, for an unknown kind.
+    all stop reasons that are possible after the blocks. `traces` is a strategy for ConverseTraces; if it is given,
+    every response has a trace. Raises InvalidArgument, when drawn, for a kind that does not exist.
 
     >>> from hypothesis import find
     >>> response = find(converse_responses(kinds=["toolUse"]), lambda response: True)
@@ -103,7 +103,7 @@ _ARGUMENTS: Final = {
     "performanceConfig": "performance_config",
     "serviceTier": "service_tier",
 }
-"""Member of a ConverseResponse -> the argument of `reply.message` for this member, where the two names differ."""
+"""Maps a member of a ConverseResponse to the argument of `reply.message` for it, if the two names differ."""
 
 _OPERATIONS: Final = st.sampled_from(("converse", "converse-stream"))
 _HEADERS: Final = (("Content-Type", "application/json"), ("Accept", "application/json"))

@@ -1,4 +1,4 @@
-"""The class Outcome, which an adapter returns, and the class ToolCall for its tool calls."""
+"""The class Outcome, which an adapter returns, and the class ToolCall for the tool calls in an Outcome."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ def _is(value: object, *types: type) -> bool:
 class ToolCall:
     """A tool call that the consumer runs or returns.
 
-    `input` is a mapping if the consumer parsed it, otherwise the text as received. The input of a tool without
-    parameters is `{}`. An empty text is a mistake: it is not JSON, so the tool would fail.
+    `input` is a mapping if the consumer parsed the input, otherwise the text that the consumer received.
+
+    For a tool without parameters, the received text may be empty. Then the consumer must use `{}` as the input: an
+    empty text is not JSON, so the tool would fail.
 
     >>> ToolCall("get_weather", {"city": "Bern"})
     ToolCall(name='get_weather', input={'city': 'Bern'})
@@ -86,12 +88,12 @@ _ITEMS: Final[Mapping[str, tuple[type, str]]] = {
 class Outcome:
     """The consumer's result for an answer.
 
-    `text` is all text that the consumer shows, also before an error. `tool_calls` are the calls that it runs, in order.
-    `stop_reason` is the name that AWS or the consumer uses. `error` is the consumer's exception, or the name of the
-    error if the consumer is written in another language.
+    `text` is all text that the consumer shows, even if an error follows. `tool_calls` are the calls that it runs, in
+    order. `stop_reason` is the name that AWS or the consumer uses. `error` is the consumer's exception, or the name of
+    the error if the consumer is written in another language.
 
     Each other member is compared unless it is None. None means that the consumer does not report this member; `[]`,
-    `{}` or "" means that the consumer received nothing. `reasoning` is all text of reasoning. `signatures` and
+    `{}` or "" means that the consumer received no such value. `reasoning` is all text of reasoning. `signatures` and
     `redacted` are the signatures and the encrypted parts of the reasoning. `citations`, `images`, `tool_results` (of
     tools that the service ran), `usage`, `trace` and `additional` (additionalModelResponseFields) have the form of AWS.
     `content` is the list of all content blocks as AWS writes them: a consumer that keeps the message reports all kinds

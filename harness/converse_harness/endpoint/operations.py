@@ -25,7 +25,7 @@ class Route(NamedTuple):
 
 
 def route(request: Request) -> Route | None:
-    """Return the Bedrock Runtime operation of a request, by method and path; None if there is none.
+    """Return the Bedrock Runtime operation of a request, by method and path; None if no operation matches.
 
     The path is matched before it is decoded: an ARN in the path contains `%2F`, and a decoded `/` would split the ARN.
 
@@ -37,7 +37,7 @@ def route(request: Request) -> Route | None:
 
 
 def control_route(request: Request) -> Route | None:
-    """Return the control plane operation of a request, by method and path; None if there is none.
+    """Return the control plane operation of a request, by method and path; None if no operation matches.
 
     >>> from converse_harness.stream.http import Request
     >>> control_route(Request("GET", "/inference-profiles/us.amazon.nova-lite-v1%3A0", (), b"")).operation
@@ -63,7 +63,7 @@ def labels(operation: str) -> tuple[str, ...] | None:
 
 @lru_cache(maxsize=256)
 def find(method: str, target: str, service: str) -> Route | None:
-    """Find the operation of a service for an HTTP method and a percent-encoded path; None if there is none."""
+    """Return the operation of a service for an HTTP method and a percent-encoded path; None if no operation matches."""
     path = target.partition("?")[0]
     for its_method, pattern, operation in _paths(service):
         found = pattern.fullmatch(path) if its_method == method else None
@@ -78,7 +78,7 @@ def _paths(service: str) -> tuple[tuple[str, re.Pattern[str], str], ...]:
     paths: list[tuple[str, re.Pattern[str], str]] = []
     for name in described.operation_names:
         http = described.operation_model(name).http
-        # re.escape() turns the labels {name} and {name+} into \{name\} and \{name\+\}
+        # At this point, re.escape() has turned the labels {name} and {name+} into \{name\} and \{name\+\}.
         pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(http["requestUri"].partition("?")[0]))
         pattern = re.sub(r"\\{(\w+)\\\+\\}", r"(?P<\1>.+)", pattern)
         paths.append((http["method"], re.compile(pattern), name))
@@ -102,15 +102,17 @@ def can_apply(reply: Reply) -> bool:
 def applied(reply: Reply | None, call: Call) -> str:
     """Return the JSON of the answer to an ApplyGuardrail call; without a reply, the guardrail has no findings.
 
-    The answer contains the findings that the reply has for the output, or if it has none, those for the input. The
-    character count and the guardrail come from the request. Source: AWS's model and guide, since there is no recording
-    of ApplyGuardrail.
+    The findings are those of the output in the reply's guardrail trace, or those of the input if the output has none,
+    whatever the request's `source` is. `source` determines the latency and the usage if the trace does not contain
+    them. The character count and the guardrail come from the request.
+
+    The form of the answer follows AWS's model and guide, because there is no recording of ApplyGuardrail.
     """
     body = reply.body if reply is not None and isinstance(reply.body, MessageBody) else MessageBody((), "end_turn")
     side = str(call.body.get("source", "INPUT")).lower()
     assessments = _assessments(_trace(body), side)
     texts = [member_of(block, "text", "text") for block in objects_of(call.body.get("content"))]
-    characters = sum(len(text) for text in texts if isinstance(text, str))  # a text that is missing or invalid counts 0
+    characters = sum(len(text) for text in texts if isinstance(text, str))  # blocks without a valid text count 0
     coverage = {"textCharacters": {"guarded": characters, "total": characters}}
     details = rails.guardrail_details(call.path_params["guardrailIdentifier"], call.path_params["guardrailVersion"])
     shown: list[dict[str, Any]] = []
@@ -140,7 +142,8 @@ def _trace(body: MessageBody) -> Mapping[str, Any]:
 def _assessments(guardrail: Mapping[str, Any], side: str) -> list[Mapping[str, Any]]:
     """Return the assessments of the output in a guardrail trace if they have findings, otherwise those of the input.
 
-    If neither has findings, `side` ("output" or "input") determines which are returned. The list is never empty.
+    If neither the output nor the input has findings, return the assessments of `side`: "output" or "input". If there is
+    no assessment either, return one empty assessment.
     """
     by_input: Mapping[str, Mapping[str, Any]] = guardrail.get("inputAssessment") or {}
     by_output: Mapping[str, list[Mapping[str, Any]]] = guardrail.get("outputAssessments") or {}

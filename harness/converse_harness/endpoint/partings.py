@@ -21,16 +21,16 @@ from converse_harness.json_values import is_array, is_object
 from converse_harness.secrets import common_length
 
 _SHOWN: Final = 64
-"""Messages show at most this number of characters of the old value, and of the new value."""
+"""A Parting contains at most this number of characters of the old value, and of the new value."""
 
 _BEFORE: Final = 24
-"""Messages show at most this number of characters before the difference."""
+"""A Parting contains at most this number of characters before the difference."""
 
 _NOTHING: Final = "nothing"
 
 _IMAGES: Final = ("no image in the request", "images in the request")
-"""The texts for the two values (false, true) of the setting IMAGES. A change of this setting invalidates cached
-messages."""
+"""The texts for the two values (false, true) of the setting IMAGES. If this setting changes, the service
+does not reuse the messages that it has cached."""
 
 _SHORT: Final = 12
 """Texts with at least this number of words are compared word by word, shorter texts character by character."""
@@ -84,8 +84,8 @@ def given(use: PromptUse) -> list[PromptBlock]:
 def parting_of(use: PromptUse, earlier: PromptUse, common: int) -> Parting | None:
     """Find the first difference of two requests whose first `common` blocks are equal.
 
-    Return None if all blocks that `earlier` cached are equal. Return None also if the difference is a reasoning block
-    that the model does not receive.
+    Return None if `use` begins with all blocks that `earlier` cached. Return None also if the difference is a reasoning
+    block that both requests contain, but that the service does not pass to the model in `use`.
     """
     if use.prompt.common(earlier.prompt) >= max(earlier.prefixes, default=0):
         return None
@@ -93,7 +93,8 @@ def parting_of(use: PromptUse, earlier: PromptUse, common: int) -> Parting | Non
     if was is None or (now is not None and was[1:] == now[1:]):
         return _of_settings(use, earlier)
     messages = use.call.body.get("messages", ())
-    is_dropped = "reasoningContent" in was.block and was not in given(use)  # reasoning that the model does not receive
+    # A reasoning block that is not in `given(use)` may still be in the messages of `use`: then the service drops it.
+    is_dropped = "reasoningContent" in was.block and was not in given(use)
     if is_dropped and any(was.block in message.get("content", ()) for message in messages):
         return None
     if now is None or was.place != now.place:
@@ -121,7 +122,7 @@ def _of_settings(use: PromptUse, earlier: PromptUse) -> Parting | None:
 def _differ(path: str, was: object, now: object) -> tuple[str, object, object]:
     """Return the path of the first difference of two JSON values, and the two values there.
 
-    The path begins with `path`. None stands for a value that is missing.
+    The path begins with `path`. At a path that only one of the JSON values has, the other value is given as None.
     """
     inner: list[tuple[str, object, object]] = []
     if is_object(was) and is_object(now):
@@ -137,7 +138,7 @@ def _spelled(value: Any) -> str:
 
 
 def _shown(text: str, at: int = 0) -> str:
-    """Return at most _SHOWN characters of a text on one line, beginning shortly before the character at index `at`."""
+    """Return at most _SHOWN characters of a text on one line, from shortly before the character at index `at`."""
     start = max(0, at - _BEFORE)
     part = text[start : start + _SHOWN].replace("\n", "\\n")
     return f"{'...' if start else ''}{part}{'...' if start + _SHOWN < len(text) else ''}"
@@ -147,8 +148,8 @@ def is_version(use: PromptUse, earlier: PromptUse, common: int, *, goes_on: bool
     """Whether the tools and system prompt of `use` are a changed version of those of `earlier`.
 
     The first `common` blocks of both requests are equal. A changed version differs only in times, ids, numbers, the
-    order of its blocks, or added or missing tools. If `goes_on` is true, both requests belong to one conversation; then
-    a changed version may differ in other ways too.
+    order of its blocks, or tools that only one request has. If `goes_on` is true, both requests belong to one
+    conversation; then a changed version may differ in other ways too.
     """
     was, now = (given(each)[common : each.prompt.static] for each in (earlier, use))
     if not (was and now):
@@ -188,7 +189,7 @@ def _bare(word: str) -> str:
 
 
 def _timeless(words: Sequence[str]) -> list[str]:
-    """Replace times, ids and numbers by a placeholder, and each run of equal words by one word."""
+    """Return the words with a placeholder for each time, id and number, and one word for each run of equal words."""
     return [word for word, _ in groupby(map(_masked, words))]
 
 

@@ -57,7 +57,8 @@ def _message(fake: exchange.OpenFake, host: object) -> str:
     callers = [str(frame.f_globals.get("__name__")).partition(".")[0] for frame, _ in walk_stack(currentframe())]
     library = next((each for each in callers if each in _LIBRARIES), "socket")
     if isinstance(fake, exchange.RefusingFake) and fake.behind is None:
-        # `fake` stands for no fake in this process. The message names botocore rather than botocore's HTTP library.
+        # This process has no fake that could answer: `fake` only refuses calls. If botocore made the call, the error
+        # message names botocore, not the HTTP library that botocore uses.
         return fake.message_for(next((each for each in callers if each in ("aiobotocore", "botocore")), library), name)
     if registry.current() is None and registry.CURRENT_CALL.get() is None:
         return exchange.OUTLIVED.format(name=threading.current_thread().name)

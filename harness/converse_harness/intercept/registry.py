@@ -13,7 +13,8 @@ Only this module determines three things:
   outlived its fake is alive, and while `stand_below` or `keep_patches` requires the patches.
 
 `stand_below` sets the object that refuses calls while no fake is open: the guard of a whole session or, in a worker
-process of a pool, a guard that checks the signal file of the parent process.
+process of a pool, a guard that refuses calls while a certain file exists. With this file, the parent process signals
+that calls to Bedrock are blocked.
 
 If a KeyboardInterrupt occurs while `opened` opens or closes a fake, then either a fake is open and botocore is fully
 patched, or botocore is not patched.
@@ -115,7 +116,7 @@ def open_fake(fake: OpenFake, *, boto: bool = True, url: str = "") -> None:
 def stand_below(refusing: RefusingFake | None) -> RefusingFake | None:
     """Set the object that refuses calls while no fake is open; None removes it. Return the previous object.
 
-    While the object's property `records` is true, it refuses no call.
+    While its property `records` is true, the object refuses no call.
     """
     global _below
     if refusing is not None:
@@ -284,15 +285,15 @@ def inherit(thread: threading.Thread) -> None:
 
 
 def keep_patches(owner: object) -> None:
-    """Keep botocore patched, even while no fake is open, until `drop_patches(owner)`. This saves patching it again.
+    """Keep botocore patched until `drop_patches(owner)`, so that the next fake need not patch it again.
 
-    While no fake is open, every replacement does exactly what the original does.
+    While no fake is open, every replacement does exactly what the replaced function does.
     """
     _keepers.append(owner)
 
 
 def drop_patches(owner: object) -> None:
-    """Undo `keep_patches(owner)`. Do nothing if it was not called."""
+    """Undo `keep_patches(owner)`. Do nothing if `keep_patches` was not called for this owner."""
     _keepers[:] = [each for each in _keepers if each is not owner]
     unpatch_if_idle()
 

@@ -120,7 +120,7 @@ def value_names(value: Mapping[str, Any]) -> dict[str, str]:
 
 
 def is_pair(value: Sequence[Any]) -> bool:
-    """Whether a list is a pair of texts, because then the first text may be the name of the second."""
+    """Whether a list is a pair of texts. If it is, the first text may be the name of the second."""
     return [type(each) for each in value[:3]] == [str, str]
 
 
@@ -162,7 +162,7 @@ def _leaves(value: Any, path: Steps, indices: tuple[object, ...]) -> Iterator[tu
 
 def _json_in_base64(text: str) -> Any:
     """Return the JSON object or array that a text encodes in base64; None if the text encodes none."""
-    if text.startswith(("e", "W")):  # the base64 of a text that begins with { or [ begins with e or W
+    if text.startswith(("e", "W")):  # in base64, a first { becomes e, and a first [ becomes W
         with suppress(ValueError):
             return parsed_json(base64.b64decode(text, validate=True))
     return None
@@ -200,10 +200,10 @@ _LARGE_NUMBER: Final = 10**9
 
 
 def _decoded(group: Joined, runs: set[object]) -> Iterator[View]:
-    """Yield the texts that are decoded from the texts of a group.
+    """Decode the texts of a group, and yield a View of each result.
 
-    `runs` contains the runs of base64 or hex characters that were decoded before, which are skipped. The runs of this
-    group are added to it.
+    Runs of base64 or hex characters are skipped if `runs` contains them, because they were decoded before. All other
+    runs in the group are added to `runs`.
     """
     for view in group.views:
         if not view.binary:

@@ -47,7 +47,7 @@ def spelled(exchange: RecordedExchange, *, short: bool = False) -> Calls | None:
         try:
             made = _made(calls)
         except (AttributeError, ConverseHarnessError, TypeError, ValueError):
-            continue  # `reply` lacks a function, or a function refuses an argument
+            continue  # `reply` has no function of this name, or the function refuses an argument
         try:
             answer = sent(answer_of(made, exchange), whole=short)
         except ConverseHarnessError:
@@ -86,12 +86,12 @@ def _candidates(exchange: RecordedExchange, wanted: Sent, *, short: bool) -> Ite
         yield from _streams(events, wanted, short=short, illegal=bool(exchange.faults) or not events)
 
 
-# The code below finds spellings of answers with a message.
+# The code below yields spellings (sequences of calls) of answers with a message.
 
 
 @dataclass(frozen=True)
 class _Message:
-    """A message to write as calls: its blocks, its stop reason, the deltas of its blocks, and other arguments."""
+    """A message to write as a call: its blocks, its stop reason, the deltas of its blocks, more keyword arguments."""
 
     content: tuple[Mapping[str, Any], ...]
     stop_reason: str
@@ -182,15 +182,15 @@ def _message(message: _Message) -> Iterator[Call]:
 
 
 _SPELLINGS: Final[Sequence[Callable[[_Message], Iterator[Call]]]] = (_text, _tool_use, _reasoning, _cited, _message)
-"""The functions that spell a message, those with the shortest results first.
+"""Functions that yield calls of `reply` for a message. Those that yield the shortest calls come first.
 
-A function yields nothing for a message that it cannot spell. `spelled` skips a call of a missing helper, or one with an
-unknown argument.
+A function yields nothing for a message that it cannot write as a call. `spelled` skips a call if `reply` has no
+function of this name, or if the function does not accept one of the arguments.
 """
 
 
 def _messages(message: _Message, *, short: bool) -> Iterator[Call]:
-    """Yield the spellings of a message. The first ones leave out usage and deltas, because a fake generates these
+    """Yield calls of `reply` for a message. The first calls have no usage and no deltas, because a fake generates both
     itself.
     """
     figures = {name: value for name, value in message.options.items() if name == "usage"}
@@ -221,7 +221,7 @@ _TOOL: Final = ("name", "toolUseId", "type")
 """The members of a tool use that are written before its input, in this order."""
 
 
-# The functions below find spellings of streams.
+# The functions below yield spellings (sequences of calls) of streams.
 
 
 def _streams(events: Sequence[Event], wanted: Sent, *, short: bool, illegal: bool) -> Iterator[Calls]:
@@ -243,7 +243,8 @@ def _with_ends(calls: Calls, wanted: Sent, after: int | None, *, illegal: bool) 
     """Yield `calls`. If the answer is incomplete or illegal, also yield `calls` followed by a call of `broken` for each
     fault.
 
-    Each fault is placed after `after` events, but a fault in the order of events has its default position.
+    Each fault is placed after `after` events. A fault of the whole answer has no position, and a fault in the order of
+    events has its default position.
     """
     yield calls
     if wanted.ending or illegal:
@@ -261,7 +262,7 @@ def _failure(after: int, name: str, members: Mapping[str, Any]) -> Call:
 
 
 def _completed(events: Sequence[Event]) -> list[Event]:
-    """Return the events of a stream, with the missing events added if the stream is incomplete."""
+    """Return the events of a stream, with contentBlockStop, messageStop and metadata added if the stream lacks them."""
     made = [*events] or [{"messageStart": {"role": "assistant"}}]
     names = [*map(kind, made)]
     index = object_of(made[-1][names[-1]]).get("contentBlockIndex", 0)
@@ -281,7 +282,7 @@ _NO_USAGE: Final = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
 
 
 def _message_of(events: Sequence[Event]) -> _Message | None:
-    """Return the message of a stream; None if its events do not form a message."""
+    """Return the message of a stream; None if its events form no message, or a message without blocks."""
     try:
         whole = assemble(events)
     except StreamOrderError:
@@ -302,14 +303,17 @@ def _message_of(events: Sequence[Event]) -> _Message | None:
     return _Message(tuple(whole.message["content"]), whole.stop_reason, pieces, _options(metadata))
 
 
-# The code below finds spellings of errors.
+# The code below yields spellings (sequences of calls) of errors.
 
 _USUAL: Final[Sequence[Call]] = (
     *((name, (), {}) for name in sorted(reply.__all__)),
     *(("throttled", (), {"wording": wording}) for wording in THROTTLES),
     *(("context_overflow", (wording,), {}) for wording in OVERFLOWS),
 )
-"""Calls for usual errors: each function of `reply` without arguments, then errors with a wording that users reported.
+"""The calls that are tried first for an error: each function of `reply`, called without arguments, then two functions,
+called with each wording that users reported.
+
+`spelled` skips the functions that need arguments. Functions that make no error never reproduce one.
 """
 
 _NAMED: Final[Mapping[str, str]] = {

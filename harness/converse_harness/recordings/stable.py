@@ -46,7 +46,7 @@ _LONGEST: Final = 60
 
 
 def stable_rows(exchanges: Sequence[RecordedExchange], call: int | None = None) -> Iterator[StableRow]:
-    """Yield the rows of a session, or only the rows of one call. The row of a call has an empty label."""
+    """Yield the rows of a session, or only the rows of one call. The first row of each call has an empty label."""
     view = _View()
     for exchange in exchanges:
         rows = list(view.rows(exchange))  # all calls are read, because ids are numbered from the first call
@@ -102,9 +102,9 @@ class _View:
         yield from self._conversation(objects_of(request.get("messages")))
 
     def _members(self, members: Mapping[str, Any], text: Callable[[object], str]) -> Iterator[StableRow]:
-        """Yield a row for each member whose value differs from that in the call before. `text` shows a value as text.
+        """Yield a row for each member whose value differs from its value in the call before.
 
-        A member that only the call before had gets a row with "(none)".
+        `text` converts a value to text. If only the call before had a member, the text of its row is "(none)".
         """
         gone = [name for name in self._latest if name not in (*_ALWAYS, *members)]
         for name in (*members, *gone):
@@ -123,7 +123,7 @@ class _View:
             ).hexdigest()
             if self._is_new("conversation", digest):
                 rows = self._blocks(str(message.get("role")), message.get("content"))
-                # the message was shown before, but after other messages
+                # the message was shown before, but with other messages before it
                 if not self._is_new("message", _comparable(message)):
                     rows = [(label, _shortened(text)) for label, text in rows]
                 made += rows
@@ -166,7 +166,7 @@ class _View:
             used = sum(usage.get(name, 0) for name in _INPUT)
             yield "usage", f"{used} in, {usage.get('outputTokens')} out"
         message = member_of(body, "output", "message") or message_of([exchange.call, head, *events])
-        if message is not None:  # the answer counts as shown, so a later request that contains it leaves it out
+        if message is not None:  # mark the answer as shown: if later requests repeat it, they get no rows for it
             before = objects_of(exchange.request.get("messages"))
             self._conversation(objects_of([self._numbered(each) for each in (*before, message)]))
 
@@ -198,7 +198,7 @@ class _View:
         return mapped(value, change)
 
     def _text(self, text: str) -> str:
-        """Return a text with numbers in place of ids. Within a longer text, only long ids are recognised."""
+        """Return a text with numbers in place of ids. A short id is recognised only if it is the whole text."""
         return self._numbers.get(text) or WORD.sub(lambda found: self._numbers.get(found[0], found[0]), text)
 
 

@@ -61,7 +61,7 @@ _REFUSALS: Final[Mapping[int, tuple[str, str]]] = {
 }
 """By HTTP status: the error name and message for a request that never becomes a Call.
 
-They are chosen after the HTTP standard, not after recordings of Bedrock.
+They are based on the HTTP standard, not on recordings of Bedrock.
 """
 
 

@@ -96,7 +96,10 @@ class SessionMessage:
 
     @classmethod
     def from_dict(cls, env: dict[str, Any]) -> "SessionMessage":
-        """Make the object from the result of `to_dict`, with base64 decoded to bytes; unknown keys are ignored."""
+        """Make a SessionMessage from the result of `to_dict`, with base64 decoded to bytes.
+
+        Keys that are not fields of SessionMessage are ignored.
+        """
         return cls(**decode_bytes_values(_known(cls, env)))
 
     def to_dict(self) -> dict[str, Any]:
@@ -156,7 +159,10 @@ class SessionAgent:
 
     @classmethod
     def from_dict(cls, env: dict[str, Any]) -> "SessionAgent":
-        """Make the object from the result of `to_dict`, with base64 decoded to bytes; unknown keys are ignored."""
+        """Make a SessionAgent from the result of `to_dict`, with base64 decoded to bytes.
+
+        Keys that are not fields of SessionAgent are ignored.
+        """
         return cls(**decode_bytes_values(_known(cls, env)))
 
     def to_dict(self) -> dict[str, Any]:
@@ -175,7 +181,7 @@ class Session:
 
     @classmethod
     def from_dict(cls, env: dict[str, Any]) -> "Session":
-        """Make the object from the result of `to_dict`; unknown keys are ignored.
+        """Make a Session from the result of `to_dict`. Keys that are not fields of Session are ignored.
 
         >>> Session.from_dict({"session_id": "s1", "session_type": "AGENT", "color": "red"}).session_type
         <SessionType.AGENT: 'AGENT'>
@@ -184,5 +190,5 @@ class Session:
         return cls(**{**known, "session_type": SessionType(known["session_type"])})
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields as a dict; `json` writes the session type as a string."""
+        """Return all fields as a dict. `session_type` stays a SessionType, which `json.dumps` writes as a string."""
         return asdict(self)

@@ -33,10 +33,10 @@ _MOST: Final = 256
 
 
 class Plain(NamedTuple):
-    """One choice of branches of a schema: a value must satisfy every node in `nodes`, and no node in `wrong`.
+    """One combination of the `anyOf` and `oneOf` branches of a schema.
 
-    In these nodes, `$ref`, `allOf`, `anyOf`, `oneOf` and `not` are ignored, because the Compiler has already resolved
-    them.
+    A value must satisfy every node in `nodes`, and no node in `wrong`. In `nodes`, the keywords `$ref`, `allOf`,
+    `anyOf`, `oneOf` and `not` are ignored, because the Compiler has already resolved them.
     """
 
     nodes: tuple[Node, ...] = ()
@@ -67,7 +67,7 @@ class Compiler:
         try:
             found = self._choice(nodes)
         except InvalidArgument:
-            self._choices.clear()  # after an error, some of these may be incomplete
+            self._choices.clear()  # some of the stored Choices may be incomplete after the error
             self._forms.clear()
             raise
         if len(self._choices) > known:
@@ -116,7 +116,7 @@ class Compiler:
         if "anyOf" in node.keywords:
             branches = node.children("anyOf")
             # pydantic describes a Decimal as "a number or any string", but it accepts only strings that represent a
-            # number. So such a string is drawn.
+            # number. So a string that represents a number is drawn.
             as_text = self.texts is None and any(each.keywords.get("type") == "number" for each in branches)
             either = [
                 form.merged(Plain((NUMERAL,))) if as_text and each.keywords == {"type": "string"} else form
@@ -231,7 +231,7 @@ _MAKERS: Final[Mapping[str, Callable[[Compiler, Sequence[Node], frozenset[str]],
     "array": Compiler.array,
     "object": Compiler.object,
 }
-"""JSON type -> the function that makes the Alternative for values of this type."""
+"""Maps each JSON type to the function that makes the Alternative for values of this type."""
 
 
 def plan(
@@ -240,7 +240,7 @@ def plan(
     """Compile a schema. Return its root node, and the Choice from which its values are drawn.
 
     If `objects` is true, only objects are drawn. Raises InvalidArgument for a schema that is not JSON, is not
-    supported, or allows no value. The message begins with `function`, the name of the public strategy.
+    supported, or allows no value. The error message begins with `function`, the name of the public strategy.
     """
     try:
         text = json.dumps(schema, allow_nan=False)
@@ -286,10 +286,10 @@ def _target(node: Node) -> Node:
 
 
 def _kinds(nodes: Sequence[Node], wrong: Sequence[Node]) -> frozenset[str]:
-    """Return the kinds of values that satisfy `nodes` and not `wrong`, as names in KINDS. Raises Contradiction if none
-    is left.
+    """Return the kinds of values, as names in KINDS, that satisfy `nodes` and not `wrong`.
 
-    These are the types in `type`. Without `type`, they are those to which the other keywords of the nodes apply.
+    If a node has the keyword `type`, only the kinds named there are possible. If no node has `type`, `enum` or `const`,
+    the kinds are those to which the other keywords apply. Raises Contradiction if no kind is possible.
     """
     kinds = frozenset(KINDS)
     said_types = said(nodes, "type")

@@ -34,9 +34,7 @@ _DEFINITIONS: Final[Mapping[str, Json]] = {
         "required": ["text"],
     },
 }
-"""The schemas to which a drawn `$ref` refers: an object with two numbers, and an object that contains others like
-itself.
-"""
+"""The schemas to which a drawn `$ref` refers: a Point has two numbers, and a Comment may have a list of Comments."""
 
 SCALARS: Final[tuple[Json, ...]] = (
     {"type": "string"},
@@ -48,8 +46,9 @@ SCALARS: Final[tuple[Json, ...]] = (
     {"type": "string", "format": "date"},
     {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None},
 )
-"""Schemas of parameters without nested values or limits. For tools with `strict`, only these are drawn, also inside
-arrays and objects.
+"""Schemas of parameters without nested values, and without limits such as `minimum`, `maxLength` or `pattern`.
+
+For tools with `strict`, no other schemas are drawn, except those of arrays and of objects that contain such values.
 """
 
 LIMITED: Final[tuple[Json, ...]] = (
@@ -81,15 +80,15 @@ LIMITED: Final[tuple[Json, ...]] = (
     {"$ref": "#/$defs/Point"},
     {"$ref": "#/$defs/Comment"},
 )
-"""Schemas of parameters with limits, nested values or alternatives."""
+"""Schemas of parameters that are not drawn for tools with `strict`, for example with limits or nested values."""
 
 
 @composite
 def json_schemas(draw: st.DrawFn, *, max_properties: int = 4) -> Json:
     """JSON Schemas like those of the parameters of tools: objects with typed properties, some of them required.
 
-    Drawn schemas contain nested objects, arrays, enums, limits, alternatives, definitions and descriptions. The type of
-    the root is `object`, as Bedrock requires. `schema_values` supports every drawn schema.
+    A drawn schema may contain nested objects, arrays, enums, limits such as `minimum`, alternatives, definitions and
+    descriptions. The type of the root is `object`, as Bedrock requires. `schema_values` supports every drawn schema.
 
     >>> from hypothesis import find
     >>> find(json_schemas(), lambda schema: schema.get("required"))
@@ -101,7 +100,8 @@ def json_schemas(draw: st.DrawFn, *, max_properties: int = 4) -> Json:
 def draw_schema(draw: st.DrawFn, max_properties: int, *, strict: bool) -> Json:
     """Draw the schema of an object with at most `max_properties` properties.
 
-    If `strict` is true, the schema has no limits, and allows only the members that it names.
+    If `strict` is true, the schema has no limits such as `minimum` or `maxLength`. Then each object in it may have only
+    the members that are named in `properties`.
     """
     schema = _draw_object(draw, max_properties, strict, _SCALARS if strict else _SIMPLE, 1)
     used = [name for name in _DEFINITIONS if f"'#/$defs/{name}'" in repr(schema)]
@@ -152,13 +152,15 @@ def schema_values(
 ) -> Any:
     """Values that satisfy a JSON Schema of the kind that pydantic, strands-agents and langchain write for tools.
 
-    The values are JSON values: dict, list, str, int, float, bool, None. Source: JSON Schema 2020-12.
-    `reading.KEYWORDS` contains the supported keywords, `formats.FORMATS` the supported formats. Without `type`, the
-    other keywords determine the type: for a schema with `properties`, objects are drawn. Members that a schema does not
-    name are drawn only if the schema mentions them (`additionalProperties`, `patternProperties`), requires them, or has
-    no `properties`. Recursion ends after a few levels. `texts` is a strategy for strings without a pattern or a format.
-    Raises InvalidArgument, when drawn, for an unsupported keyword (the message contains its path), and for keywords
-    that no value can satisfy together.
+    The values are JSON values: dict, list, str, int, float, bool, None. The keywords mean what JSON Schema 2020-12
+    defines. `reading.KEYWORDS` contains the supported keywords, `formats.FORMATS` the supported formats. Without
+    `type`, the other keywords determine the type: for a schema with `properties`, objects are drawn.
+
+    `properties` names members of an object. Other members are drawn only if the schema mentions them
+    (`additionalProperties`, `patternProperties`), requires them, or has no `properties`. Recursion ends after a few
+    levels. `texts` is a strategy for strings whose schema has neither a pattern nor a format. Raises InvalidArgument,
+    when drawn, for an unsupported keyword (the error message contains its path), and for keywords that no value can
+    satisfy together.
 
     >>> from hypothesis import find
     >>> city = {"properties": {"name": {"minLength": 2}, "size": {"minimum": 3}}, "required": ["name"]}

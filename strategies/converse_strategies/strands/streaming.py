@@ -1,7 +1,7 @@
 """Strategies for `converse_harness.types.streaming`: single events and their contents.
 
-The index of a block may be None or missing, because providers other than Bedrock send such events. For complete streams
-that Bedrock could send, use `converse_strategies.stream_events`.
+An event of a block may have no index, or the index None, because providers other than Bedrock send such events. For
+complete streams as Bedrock could send them, use `converse_strategies.stream_events`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def message_start_events() -> Values:
 
 
 def content_block_start_events() -> Values:
-    """ContentBlockStartEvents: dicts with a start, and with an index, which may be None or missing."""
+    """ContentBlockStartEvents: dicts with a start. Some also have an index, which may be None."""
     return dicts({"start": content_block_starts()}, contentBlockIndex=or_none(INDEXES))
 
 
@@ -37,7 +37,7 @@ def content_block_delta_texts(*, texts: Texts | None = None) -> Values:
 
 
 def content_block_delta_tool_uses(*, texts: Texts | None = None) -> Values:
-    """ContentBlockDeltaToolUses: dicts with any text under `input`; one in four has the id and name of the tool use."""
+    """ContentBlockDeltaToolUses: dicts with any text under `input`. One dict in four also has an id and a name."""
     names = dicts({"toolUseId": leaves.tool_use_ids(), "name": leaves.tool_names()})
     return rarely(tagged("input", some(texts)), names)
 
@@ -48,7 +48,7 @@ citations_deltas = _citations.citations
 
 
 def reasoning_content_block_deltas(*, texts: Texts | None = None) -> Values:
-    """ReasoningContentBlockDeltas: dicts with `text`, `signature` or `redactedContent`, whose value may be None.
+    """ReasoningContentBlockDeltas: dicts with one member: `text`, `signature` or `redactedContent`. It may be None.
 
     >>> from hypothesis import find
     >>> find(reasoning_content_block_deltas(), lambda delta: delta.get("signature"))
@@ -59,9 +59,10 @@ def reasoning_content_block_deltas(*, texts: Texts | None = None) -> Values:
 
 
 def content_block_deltas(*, texts: Texts | None = None) -> Values:
-    """ContentBlockDeltas of the module `streaming`: dicts with `text`, `toolUse`, `reasoningContent` or `citation`.
+    """ContentBlockDeltas: dicts with one member: `text`, `toolUse`, `reasoningContent` or `citation`.
 
-    The module `content` has another type with this name.
+    The type is `converse_harness.types.streaming.ContentBlockDelta`; the module `types.content` has another type with
+    this name.
 
     >>> from hypothesis import find
     >>> find(content_block_deltas(), lambda delta: True)
@@ -76,22 +77,22 @@ def content_block_deltas(*, texts: Texts | None = None) -> Values:
 
 
 def content_block_delta_events(*, texts: Texts | None = None) -> Values:
-    """ContentBlockDeltaEvents: dicts with a delta, and with an index, which may be None or missing."""
+    """ContentBlockDeltaEvents: dicts with a delta. Some also have an index, which may be None."""
     return dicts({"delta": content_block_deltas(texts=texts)}, contentBlockIndex=or_none(INDEXES))
 
 
 def content_block_stop_events() -> Values:
-    """ContentBlockStopEvents: dicts with the index of a block, which may be None or missing."""
+    """ContentBlockStopEvents: dicts with the index of a block, which may be None, or without any member."""
     return dicts({}, contentBlockIndex=or_none(INDEXES))
 
 
 def message_stop_events() -> Values:
-    """MessageStopEvents: dicts with a stop reason; one in four has additional response fields (any JSON)."""
+    """MessageStopEvents: dicts with a stop reason. One dict in four also has additional response fields: any JSON."""
     return rarely(dicts({"stopReason": stop_reasons()}), tagged("additionalModelResponseFields", leaves.json_values()))
 
 
 def metadata_events(*, texts: Texts | None = None) -> Values:
-    """MetadataEvents: dicts with usage and metrics; one in four has a trace, which may be None."""
+    """MetadataEvents: dicts with usage and metrics. One dict in four also has a trace, which may be None."""
     return rarely(dicts({"usage": usages(), "metrics": metrics()}), tagged("trace", or_none(traces(texts=texts))))
 
 
@@ -101,15 +102,18 @@ def exception_events(*, texts: Texts | None = None) -> Values:
 
 
 def model_stream_error_events(*, texts: Texts | None = None) -> Values:
-    """ModelStreamErrorEvents: dicts with a message, and with the message and the status code of the model itself."""
+    """ModelStreamErrorEvents: dicts with Bedrock's `message`, and with `originalMessage` and `originalStatusCode`.
+
+    The latter two stand for the message and the HTTP status that Bedrock got from the model.
+    """
     return dicts({"message": some(texts), "originalMessage": some(texts), "originalStatusCode": _STATUSES})
 
 
 @cached
 def redact_content_events(*, texts: Texts | None = None) -> Values:
-    """RedactContentEvents: dicts with a text that replaces the user's text, the model's text, or both.
+    """RedactContentEvents: dicts with a text in place of the user's text, a text in place of the model's text, or both.
 
-    If a dict has both members, their values may be None.
+    In a dict with both members, each value may also be None.
 
     >>> from hypothesis import find
     >>> find(redact_content_events(), lambda event: True)

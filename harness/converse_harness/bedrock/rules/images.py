@@ -32,8 +32,8 @@ _HEAD: Final = 4096
 def of_another_format(kind_of: Callable[[bytes], str | None]) -> Finder:
     """Make a Finder that yields the images whose bytes do not have the format that the request declares.
 
-    `kind_of` takes the first bytes of an image. It returns the name of their format, as the error message contains it,
-    or None if the image does not break the rule.
+    `kind_of` takes the first bytes of an image and returns the name of the format that they have. The error message
+    contains this name. An image for which `kind_of` returns None is not yielded.
     """
 
     @needs("image")
@@ -48,7 +48,7 @@ def of_another_format(kind_of: Callable[[bytes], str | None]) -> Finder:
 
 
 def media_type_of(head: bytes) -> str | None:
-    """Return the media type of an image or a text from its first bytes; None for other data."""
+    """Return the media type of an image or a text, determined from its first bytes; None for other data."""
     found = format_of(head)
     return f"image/{found}" if found is not None else "text/plain" if _is_text(head) else None
 
@@ -103,7 +103,7 @@ def _is_text(head: bytes) -> bool:
 
 
 def format_of(head: bytes) -> str | None:
-    """Return the format of an image from its first bytes; None if Bedrock does not accept the format.
+    """Return the format of an image, determined from its first bytes; None if Bedrock does not accept the format.
 
     >>> format_of(bytes.fromhex("ffd8ffe0"))
     'jpeg'
