@@ -21,7 +21,7 @@ class Advice(NamedTuple):
 class ConverseHarnessError(Exception):
     """The base class of all exceptions that converse-harness raises.
 
-    The message names Python functions and arguments; `in_json` is the same message with the control API's names.
+    The error text names Python functions and arguments; `in_json` is the same text with the control API's names.
 
     >>> from converse_harness import ConverseHarnessError, reply
     >>> try:
@@ -38,7 +38,7 @@ class ConverseHarnessError(Exception):
 
 
 class ReplyError(ConverseHarnessError, ValueError):
-    """A reply, script, marker or option is wrong. The error is raised where it is defined, before any call uses it.
+    """A reply, script, marker or option is wrong. The error is raised at its definition, before any call uses it.
 
     >>> from converse_harness import reply
     >>> reply.text("hi").paced(first=-1)
@@ -49,7 +49,7 @@ class ReplyError(ConverseHarnessError, ValueError):
 class StreamOrderError(ReplyError):
     """Stream events are in an order that ConverseStream never sends.
 
-    The message names the event, and the events that would be legal in its place.
+    The error text names the first illegal event, and the events that would be legal in its place.
 
     >>> from converse_harness import assemble
     >>> assemble([{"messageStop": {"stopReason": "end_turn"}}])
@@ -113,7 +113,7 @@ class RefusedRequest(CallError):
 
 
 class NotRefused(CallError):
-    """No request in a block `with fake.refuses(rule)` broke this rule. The message lists the requests that arrived.
+    """No request in a block `with fake.refuses(rule)` broke this rule. The error text lists the requests that arrived.
 
     >>> from converse_harness import fake_converse
     >>> with fake_converse() as fake, fake.refuses("first_message_is_the_users"):

@@ -20,8 +20,8 @@ _DEPTH: Final = 6
 class View(NamedTuple):
     """A text in a recording: its line number, its path in the line's JSON, and `form`, the encodings that were decoded.
 
-    If `binary` is true, the text is binary data such as an image. Such data may look like escapes or JSON by chance, so
-    these are not decoded in it.
+    If `binary` is true, the text is binary data such as an image. Escapes and JSON are not decoded in such data,
+    because the data may look like them by chance.
     """
 
     text: str
@@ -223,7 +223,7 @@ def _decoded(group: Joined, runs: set[object]) -> Iterator[View]:
 def _as_whole(view: View) -> Iterator[View]:
     """Decode the text of a view with each encoding in WHOLE alone, and with all of them in turn.
 
-    Yield a view of each changed text. If the view's text was itself decoded with one of these encodings, only this one
+    Yield a View of each changed text. If the text of `view` was decoded with an encoding in WHOLE, only this encoding
     and all of them in turn are tried. To try every order of the encodings would take too long.
     """
     last = view.form[-1] if view.form else ""

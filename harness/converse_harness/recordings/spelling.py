@@ -310,8 +310,8 @@ _USUAL: Final[Sequence[Call]] = (
     *(("throttled", (), {"wording": wording}) for wording in THROTTLES),
     *(("context_overflow", (wording,), {}) for wording in OVERFLOWS),
 )
-"""The calls that are tried first for an error: each function of `reply`, called without arguments, then two functions,
-called with each wording that users reported.
+"""The calls that are tried first for an error: each function of `reply`, called without arguments, then `throttled`
+and `context_overflow`, called with each wording that users reported.
 
 `spelled` skips the functions that need arguments. Functions that make no error never reproduce one.
 """

@@ -1,7 +1,7 @@
 """Show a recording as a conversation, without the values that differ in each recording of the same session.
 
 Times, padding, request ids and latency are left out. Ids are numbered in the order of their appearance. Each message is
-shown once, so that a changed text changes only its own lines.
+shown once, so that a change in a text affects only the lines of this text.
 """
 
 from __future__ import annotations
