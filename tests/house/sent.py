@@ -23,7 +23,7 @@ from urllib.parse import quote, urlsplit
 import httpx
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
-from hypothesis.vendor.pretty import pretty
+from hypothesis.vendor.pretty import RepresentationPrinter
 
 from converse_harness import ConverseServer, Endpoint, HttpxFake, Reply, ReplyError, faults, reply
 from converse_harness.stream.http import Request
@@ -67,7 +67,10 @@ def draw(file: Path) -> None:
     )
     @given(ASKED, st.sampled_from(MODELS))
     def one(asked: tuple[Reply, str], model: str) -> None:
-        rows.append(json.dumps([pretty(asked[0]), model, asked[1]]))
+        printer = RepresentationPrinter()
+        printer.max_seq_length = 0  # no "..." in place of the events after the first 1,000
+        printer.pretty(asked[0])
+        rows.append(json.dumps([printer.getvalue(), model, asked[1]]))
 
     one()
     file.write_text("\n".join(rows[:COUNT]) + "\n", encoding="utf-8")

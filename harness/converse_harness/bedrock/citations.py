@@ -14,7 +14,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from converse_harness import bedrock
-from converse_harness.bedrock.findings import is_array, is_object
+from converse_harness.bedrock.findings import is_array, is_object, shown
 from converse_harness.errors import ReplyError
 
 Span = int | range
@@ -47,7 +47,6 @@ Source: recorded answers of Claude; for `searchResultLocation`, AWS's API model.
 _TEXT_FORMATS: Final = ("txt", "md", "csv", "html")
 _PDF_PAGE: Final = re.compile(rb"/Type\s*/Page\b")
 _PDF_COMPRESSED: Final = b"/ObjStm"
-_LONGEST_SHOWN: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +164,7 @@ def read_source(document: Mapping[str, Any]) -> Source:
             found = _read_document(block["source"], name, block.get("format"))
         case _:
             raise ReplyError(
-                f"{_shown(document)} cannot be cited: give a DocumentBlock of the AWS API (name, source), a "
+                f"{shown(document)} cannot be cited: give a DocumentBlock of the AWS API (name, source), a "
                 "SearchResultBlock (source, title, content) or a ContentBlock that holds one."
             )
     _check_known(found.kind)
@@ -208,12 +207,12 @@ def _citing_page_of_the_web(url: str, quote: str | None, index: int, spans: Mapp
         split = urlsplit("")
     if split.scheme not in ("http", "https") or not split.hostname:
         raise ReplyError(
-            f"citing({_shown(url)}): a page of the web is cited by its URL, https://example.com/page for instance, and "
+            f"citing({shown(url)}): a page of the web is cited by its URL, https://example.com/page for instance, and "
             "a document by its DocumentBlock."
         )
     if spans or index:
         raise ReplyError(
-            f"citing({_shown(url)}, {', '.join(spans) or 'index'}=...): a page of the web is cited as a whole, by its "
+            f"citing({shown(url)}, {', '.join(spans) or 'index'}=...): a page of the web is cited as a whole, by its "
             "URL; leave it out."
         )
     _check_known("web")
@@ -240,7 +239,7 @@ def _find(source: Source, quote: str | None, spans: Mapping[str, Span]) -> tuple
         if asked != units:
             raise ReplyError(f"citing({asked}=...): {source.title!r} is cited by {units}. Give {units}= or a quote.")
     if spans and quote is not None and source.parts is not None:
-        raise ReplyError(f"citing({_shown(quote)}, {units}=...): the quote says where already. Give one of the two.")
+        raise ReplyError(f"citing({shown(quote)}, {units}=...): the quote says where already. Give one of the two.")
     if spans:
         return _span(source, units, spans[units])
     if quote is not None and source.parts is not None:
@@ -282,7 +281,7 @@ def _place_of(source: Source, parts: Sequence[str], quote: str) -> tuple[int, in
                 return place, place + 1
     one = "it" if isinstance(parts, str) else f"one of its {COUNTING[source.kind].units}"
     raise ReplyError(
-        f"citing({_shown(quote)}): this does not stand in {source.title!r}, which is {_shown(parts)}. Give a passage "
+        f"citing({shown(quote)}): this does not stand in {source.title!r}, which is {shown(parts)}. Give a passage "
         f"as it stands in {one}."
     )
 
@@ -291,9 +290,9 @@ def _read_document(origin: Mapping[str, Any], name: str, form: object) -> Source
     text = origin.get("text")
     data = origin.get("bytes")
     if not isinstance(text, str | None):
-        raise ReplyError(f"the text of {name!r} is {_shown(text)}; give it as str.")
+        raise ReplyError(f"the text of {name!r} is {shown(text)}; give it as str.")
     if not isinstance(data, bytes | bytearray | None):
-        raise ReplyError(f"the bytes of {name!r} are {_shown(data)}; give them as bytes, as boto3 takes them.")
+        raise ReplyError(f"the bytes of {name!r} are {shown(data)}; give them as bytes, as boto3 takes them.")
     if text is None and data is not None and form in _TEXT_FORMATS:
         text = _decoded(data)
     if text is not None:
@@ -305,7 +304,7 @@ def _read_document(origin: Mapping[str, Any], name: str, form: object) -> Source
 
 def _read_parts(kind: str, title: str, content: object, source: str | None = None) -> Source:
     if not is_array(content) or not all(is_object(part) for part in content):
-        raise ReplyError(f"the content of {title!r} is {_shown(content)}; give a list of dicts with 'text'.")
+        raise ReplyError(f"the content of {title!r} is {shown(content)}; give a list of dicts with 'text'.")
     parts = [str(part.get("text", "")) for part in content]
     return Source(kind, len(parts), parts=parts, title=title, source=source)
 
@@ -321,8 +320,3 @@ def _count_pages(data: bytes | bytearray) -> int | None:
     """Return the number of pages of a PDF; None for other files, and for a PDF whose page objects may be compressed."""
     pages = 0 if _PDF_COMPRESSED in data else len(_PDF_PAGE.findall(data))
     return pages or None
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar, Unpack, cast
 
 from converse_harness.endpoint.responders import Responder
 from converse_harness.endpoint.script import Replies
+from converse_harness.endpoint.settings import check_settings
 from converse_harness.intercept import registry
 from converse_harness.intercept.decorators import under
 from converse_harness.intercept.fake import Fake, Settings
@@ -27,6 +28,7 @@ class BotoFake(Fake):
     made_by = "fake_converse"
 
     def __init__(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> None:
+        check_settings(settings, self.made_by)
         super().__init__(*replies, **settings)
         self._made = replies, settings
 
