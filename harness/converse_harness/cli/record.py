@@ -94,11 +94,13 @@ def _record(given: argparse.Namespace) -> NoReturn:
             announce(f"{fake.upstream} into {path}", server, fake.environ, "Recording")
             while True:
                 ended.get()()
-    finally:
-        if fake is not None and fake.writer is not None:
+    except BaseException as error:
+        # After Ctrl-C or SIGTERM, unless the recording could not be saved; then `error` is the failure.
+        if fake is not None and fake.writer is not None and not isinstance(error, Exception):
             say(_written(path, fake.writer), BOLD)
             for line in said_of_masked(fake.writer.written.masked, path).splitlines():
                 say(line)
+        raise
 
 
 def _check_upstream(own: str, upstream: str) -> None:
