@@ -67,19 +67,21 @@ def interrupt_everywhere(
     each_step: bool = True,
     besides: Callable[[Fake], None] = lambda fake: None,
 ) -> int:
-    """Run `act` again and again, interrupted at a later step each time, until it runs through. The number of runs.
+    """Run `act` again and again, interrupted at a later step each time, until it runs through.
 
-    Or only once at each function, in the middle of the times that it runs, if `besides` does not run it too.
+    Or only once at each function, in the middle of the times that it runs, if `besides` does not run it too. The number
+    of interrupts: it differs between versions of Python, some of which call a comprehension and some do not.
     """
-    runs = 0
+    interrupts = 0
     for at in count(1) if each_step else _once_at_each_function(act, besides, make):
-        runs += 1
         interrupter = Interrupter(at)
         interrupter.watch(act, make())
         check(f"interrupted at {interrupter.where}")
-        if each_step and not interrupter.where:
+        if interrupter.where:
+            interrupts += 1
+        elif each_step:
             break
-    return runs
+    return interrupts
 
 
 def _once_at_each_function(

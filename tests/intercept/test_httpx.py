@@ -468,7 +468,7 @@ def test_an_interrupt_at_any_line_leaves_nothing_behind(originals: Patched, each
         assert patched() == originals, where
         assert registry.current() is None, where
 
-    assert interrupt_everywhere(open_and_close, check, HttpxFake, each_step=each_step) > 20
+    assert interrupt_everywhere(open_and_close, check, HttpxFake, each_step=each_step) > 10
 
 
 @pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])

@@ -368,7 +368,7 @@ def test_an_interrupt_at_any_line_of_opening_and_closing_leaves_everything_as_it
         assert attributes() == originals, where
         assert registry.current() is None, where
 
-    assert interrupt_everywhere(open_and_close, check, each_step=each_step) > 20
+    assert interrupt_everywhere(open_and_close, check, each_step=each_step) > 10
     assert lock_is_free()
     with fake_converse():
         assert attributes() != originals
@@ -404,7 +404,7 @@ def test_an_interrupt_leaves_a_fake_open_or_closed_and_never_half(originals: dic
         assert registry.current() is None, where
         assert attributes() == originals, where
 
-    assert interrupt_everywhere(open_then_close, check, each_step=each_step) > 20
+    assert interrupt_everywhere(open_then_close, check, each_step=each_step) > 10
 
 
 def is_same(one: dict[str, Any], other: dict[str, Any], name: str) -> bool:
@@ -447,7 +447,7 @@ def test_an_interrupted_call_is_not_held_for_ever(
         assert attributes() == originals, where
         assert registry.CURRENT_CALL.get() is None, where
 
-    assert interrupt_everywhere(call, check, each_step=each_step, besides=open_and_close) > 20
+    assert interrupt_everywhere(call, check, each_step=each_step, besides=open_and_close) > 10
     assert lock_is_free()
 
 

@@ -282,7 +282,8 @@ def test_no_more_is_unpacked_than_is_taken(name: str) -> None:
     try:
         with pytest.raises(CannotUnpack, match=r"^is longer than 0 MB once it is unpacked, and no more is$"):
             unpack(coding, many, 10_000)
-        assert tracemalloc.get_traced_memory()[1] < 300_000
+        # GzipFile alone has two buffers of 128 KiB since Python 3.12.
+        assert tracemalloc.get_traced_memory()[1] < 500_000
     finally:
         tracemalloc.stop()
 
