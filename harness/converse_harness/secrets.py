@@ -8,7 +8,7 @@ import re
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import Final
+from typing import Any, Final
 
 from converse_harness.secret_kinds import KINDS, SecretKind
 
@@ -142,7 +142,11 @@ _COMMON: Final = frozenset(
 )
 """Common passwords of test services. Only the letters of a value are compared with them."""
 
-_signed_with: set[str] = set()
+_signed_with: Final[set[str]] = set()
+_seen: Final[set[str]] = set()
+"""The secrets that the environment has contained whenever `see_environ` was called, since `forget_environ`."""
+_snapshot: tuple[Mapping[Any, Any], frozenset[str]] = {}, frozenset()
+"""The environment at the last call of `see_environ`, as bytes or texts, and its secrets."""
 
 
 def remember(*values: object) -> None:
@@ -150,19 +154,39 @@ def remember(*values: object) -> None:
     _signed_with.update(value for value in values if isinstance(value, str) and len(value) >= _LONG_ENOUGH)
 
 
+def see_environ() -> None:
+    """Add the secrets in the environment to the secrets of this process, even if a test sets them only for a while.
+
+    Every call to a fake calls this function, so the environment is searched again only if it has changed.
+    """
+    global _snapshot
+    now: Mapping[Any, Any] = getattr(os.environ, "_data", os.environ)  # a comparison of os.environ itself is slow
+    if now != _snapshot[0]:
+        now = dict(now)
+        _snapshot = now, own_secrets({os.fsdecode(name): os.fsdecode(value) for name, value in now.items()})
+    _seen.update(_snapshot[1])
+
+
+def forget_environ() -> None:
+    """Forget the secrets that the environment contained in the past. The plugin calls this when a test begins."""
+    _seen.clear()
+
+
 def own_secrets(environ: Mapping[str, str] | None = None) -> frozenset[str]:
     """Return this process's secrets: keys that signed requests, and variables whose names suggest a secret.
 
-    A password in a URL is included, whatever the variable's name. With an `environ` of your own, only its variables are
-    read. Values shorter than eight characters are omitted. Values shorter than sixteen are also omitted if all their
-    characters are of one kind (for instance digits), or if their letters are a common password.
+    The variables are those of now, and those that the environment contained when a fake got a call. A password in a URL
+    is included, whatever the variable's name. With an `environ` of your own, only its variables are read. Values
+    shorter than eight characters are omitted. Values shorter than sixteen are also omitted if all their characters are
+    of one kind (for instance digits), or if their letters are a common password.
 
     >>> environ = {"DB_PASSWORD": "correct horse battery", "DATABASE_URL": "postgres://ada:b4ttery-staple@db/x"}
     >>> sorted(own_secrets({**environ, "HOME": "/home/ada-lovelace", "X_KEY": "short", "DB_PASS": "postgres1"}))
     ['b4ttery-staple', 'correct horse battery']
     """
     if environ is None:
-        return own_secrets(os.environ) | _signed_with
+        see_environ()
+        return frozenset(_seen | _signed_with)
     values = [
         value.strip()
         for name, value in environ.items()

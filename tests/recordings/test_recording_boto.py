@@ -33,6 +33,7 @@ from converse_harness import (
     BlockedConnection,
     Call,
     ConverseServer,
+    MaskedSecretWarning,
     Reply,
     ReplyError,
     TransportError,
@@ -533,6 +534,17 @@ def test_a_bearer_token_is_sent_and_not_recorded(path: Path, monkeypatch: pytest
         assert text_of(connect().converse(**question())) == "real"
     assert sent == [f"Bearer {token}"]
     assert token not in path.read_text(encoding="utf-8")
+
+
+def test_a_variable_that_is_set_for_the_call_only_is_not_recorded(server: ConverseServer, path: Path) -> None:
+    password = "-".join(["correct", "horse", "battery"])
+    masked = pytest.warns(MaskedSecretWarning)
+    with server.script(reply.text("hi")) as service, masked, record(path):
+        client = connect(service.url)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("DB_PASSWORD", password)
+            client.converse(**question(f"It is {password}."))
+    assert '"It is ***."' in path.read_text(encoding="utf-8")
 
 
 def test_a_client_made_for_a_fake_records_with_real_keys(server: ConverseServer, path: Path) -> None:
