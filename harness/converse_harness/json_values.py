@@ -96,6 +96,23 @@ def leaves(value: Any, path: Steps = ()) -> Iterator[tuple[Steps, Any]]:
             yield path, value
 
 
+def columns(items: Sequence[Any]) -> Iterator[list[tuple[int, str, str]]]:
+    """Yield the texts of an array that may be the lines of one text.
+
+    These are all items that are texts, and the members of the same name in items that are objects. Each text stands
+    after its index in the array and its name, which is "" for an item that is a text.
+
+    >>> list(columns(["a", {"text": "b"}, {"text": "c"}]))
+    [[(1, 'text', 'b'), (2, 'text', 'c')]]
+    """
+    found: dict[str, list[tuple[int, str, str]]] = {}
+    for index, item in enumerate(items):
+        for name, text in {"": item}.items() if isinstance(item, str) else object_of(item).items():
+            if isinstance(text, str):
+                found.setdefault(name, []).append((index, name, text))
+    yield from (texts for texts in found.values() if len(texts) > 1)
+
+
 def path_text(path: Sequence[str | int]) -> str:
     """A path in dotted notation, with indexes in brackets.
 
