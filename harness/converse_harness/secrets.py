@@ -16,9 +16,11 @@ MASK: Final = "***"
 
 Headers = tuple[tuple[str, str], ...]
 
-_SECRET_HEADERS: Final = frozenset(
-    {"api-key", "authorization", "cookie", "proxy-authorization", "x-amz-security-token", "x-api-key"}
+_SECRET_HEADER: Final = re.compile(
+    r"(?:.*-)?(?:auth|authorization|cookie|password|secret|token|(?:access|api|subscription|virtual)-key)",
+    re.IGNORECASE,
 )
+"""Matches the names of headers that contain a secret, including those of gateways in front of Bedrock."""
 
 STAND_IN: Final = "111122"
 """The first digits of the invented account ids that replace real account ids in recordings."""
@@ -304,7 +306,12 @@ def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 def mask_headers(headers: Headers) -> Headers:
     """Return the headers with the values of secret headers masked."""
-    return tuple([_shared((name, MASK if name.lower() in _SECRET_HEADERS else value)) for name, value in headers])
+    return tuple([_shared((name, MASK if _is_secret_header(name) else value)) for name, value in headers])
+
+
+@lru_cache(maxsize=256)
+def _is_secret_header(name: str) -> bool:
+    return _SECRET_HEADER.fullmatch(name) is not None
 
 
 @lru_cache(maxsize=256)
@@ -322,5 +329,5 @@ def header_secrets(headers: Headers) -> Iterator[str]:
     for name, value in headers:
         if name.lower() == "cookie":
             yield from (each.partition("=")[2].strip() for each in value.split(";"))
-        elif name.lower() in _SECRET_HEADERS and not value.startswith("AWS4-"):
+        elif _is_secret_header(name) and not value.startswith("AWS4-"):
             yield value.split()[-1] if value.strip() else ""
