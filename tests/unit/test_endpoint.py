@@ -357,7 +357,7 @@ def test_secrets_of_a_request_are_not_kept() -> None:
     endpoint = Endpoint(reply.text("a"))
     call = endpoint.exchange(request()).call
     assert call.headers["authorization"] == "***"
-    assert "secret" not in repr(vars(call))
+    assert "AWS4 secret" not in repr(vars(call))
 
 
 GATEWAYS = ("cf-aig-authorization", "Helicone-Auth", "Ocp-Apim-Subscription-Key", "X-Auth-Token", "x-litellm-api-key")
