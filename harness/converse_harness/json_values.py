@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeGuard, cast
+from typing import Any, Final, TypeGuard, cast
 
 Steps = tuple[str | int, ...]
 """The keys and indexes that lead to a value."""
@@ -99,8 +99,9 @@ def leaves(value: Any, path: Steps = ()) -> Iterator[tuple[Steps, Any]]:
 def columns(items: Sequence[Any]) -> Iterator[list[tuple[int, str, str]]]:
     """Yield the texts of an array that may be the lines of one text.
 
-    These are all items that are texts, and the members of the same name in items that are objects. Each text stands
-    after its index in the array and its name, which is "" for an item that is a text.
+    These are all items that are texts, and the members of the same name in items that are objects; texts with more than
+    1,000 characters are no lines. Each text stands after its index in the array and its name, which is "" for an item
+    that is a text.
 
     >>> list(columns(["a", {"text": "b"}, {"text": "c"}]))
     [[(1, 'text', 'b'), (2, 'text', 'c')]]
@@ -108,9 +109,12 @@ def columns(items: Sequence[Any]) -> Iterator[list[tuple[int, str, str]]]:
     found: dict[str, list[tuple[int, str, str]]] = {}
     for index, item in enumerate(items):
         for name, text in {"": item}.items() if isinstance(item, str) else object_of(item).items():
-            if isinstance(text, str):
+            if isinstance(text, str) and len(text) <= _LONGEST_LINE:
                 found.setdefault(name, []).append((index, name, text))
     yield from (texts for texts in found.values() if len(texts) > 1)
+
+
+_LONGEST_LINE: Final = 1000
 
 
 def path_text(path: Sequence[str | int]) -> str:
