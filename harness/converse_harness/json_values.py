@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeGuard, cast
+from typing import Any, Final, TypeGuard, cast
 
 Steps = tuple[str | int, ...]
 """The keys and indexes that lead to a value."""
@@ -94,6 +94,27 @@ def leaves(value: Any, path: Steps = ()) -> Iterator[tuple[Steps, Any]]:
             waiting += reversed([((*path, index), each) for index, each in enumerate(value)])
         else:
             yield path, value
+
+
+def columns(items: Sequence[Any]) -> Iterator[list[tuple[int, str, str]]]:
+    """Yield the texts of an array that may be the lines of one text.
+
+    These are all items that are texts, and the members of the same name in items that are objects; texts with more than
+    1,000 characters are no lines. Each text stands after its index in the array and its name, which is "" for an item
+    that is a text.
+
+    >>> list(columns(["a", {"text": "b"}, {"text": "c"}]))
+    [[(1, 'text', 'b'), (2, 'text', 'c')]]
+    """
+    found: dict[str, list[tuple[int, str, str]]] = {}
+    for index, item in enumerate(items):
+        for name, text in {"": item}.items() if isinstance(item, str) else object_of(item).items():
+            if isinstance(text, str) and len(text) <= _LONGEST_LINE:
+                found.setdefault(name, []).append((index, name, text))
+    yield from (texts for texts in found.values() if len(texts) > 1)
+
+
+_LONGEST_LINE: Final = 1000
 
 
 def path_text(path: Sequence[str | int]) -> str:

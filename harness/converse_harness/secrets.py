@@ -8,7 +8,7 @@ import re
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import Final
+from typing import Any, Final
 
 from converse_harness.secret_kinds import KINDS, SecretKind
 
@@ -16,9 +16,11 @@ MASK: Final = "***"
 
 Headers = tuple[tuple[str, str], ...]
 
-_SECRET_HEADERS: Final = frozenset(
-    {"api-key", "authorization", "cookie", "proxy-authorization", "x-amz-security-token", "x-api-key"}
+_SECRET_HEADER: Final = re.compile(
+    r"(?:.*-)?(?:auth|authorization|cookie|password|secret|token|(?:access|api|subscription|virtual)-key)",
+    re.IGNORECASE,
 )
+"""Matches the names of headers that contain a secret, including those of gateways in front of Bedrock."""
 
 STAND_IN: Final = "111122"
 """The first digits of the invented account ids that replace real account ids in recordings."""
@@ -142,7 +144,11 @@ _COMMON: Final = frozenset(
 )
 """Common passwords of test services. Only the letters of a value are compared with them."""
 
-_signed_with: set[str] = set()
+_signed_with: Final[set[str]] = set()
+_seen: Final[set[str]] = set()
+"""The secrets that the environment has contained whenever `see_environ` was called, since `forget_environ`."""
+_snapshot: tuple[Mapping[Any, Any], frozenset[str]] = {}, frozenset()
+"""The environment at the last call of `see_environ`, as bytes or texts, and its secrets."""
 
 
 def remember(*values: object) -> None:
@@ -150,19 +156,39 @@ def remember(*values: object) -> None:
     _signed_with.update(value for value in values if isinstance(value, str) and len(value) >= _LONG_ENOUGH)
 
 
+def see_environ() -> None:
+    """Add the secrets in the environment to the secrets of this process, even if a test sets them only for a while.
+
+    Every call to a fake calls this function, so the environment is searched again only if it has changed.
+    """
+    global _snapshot
+    now: Mapping[Any, Any] = getattr(os.environ, "_data", os.environ)  # a comparison of os.environ itself is slow
+    if now != _snapshot[0]:
+        now = dict(now)
+        _snapshot = now, own_secrets({os.fsdecode(name): os.fsdecode(value) for name, value in now.items()})
+    _seen.update(_snapshot[1])
+
+
+def forget_environ() -> None:
+    """Forget the secrets that the environment contained in the past. The plugin calls this when a test begins."""
+    _seen.clear()
+
+
 def own_secrets(environ: Mapping[str, str] | None = None) -> frozenset[str]:
     """Return this process's secrets: keys that signed requests, and variables whose names suggest a secret.
 
-    A password in a URL is included, whatever the variable's name. With an `environ` of your own, only its variables are
-    read. Values shorter than eight characters are omitted. Values shorter than sixteen are also omitted if all their
-    characters are of one kind (for instance digits), or if their letters are a common password.
+    The variables are those of now, and those that the environment contained when a fake got a call. A password in a URL
+    is included, whatever the variable's name. With an `environ` of your own, only its variables are read. Values
+    shorter than eight characters are omitted. Values shorter than sixteen are also omitted if all their characters are
+    of one kind (for instance digits), or if their letters are a common password.
 
     >>> environ = {"DB_PASSWORD": "correct horse battery", "DATABASE_URL": "postgres://ada:b4ttery-staple@db/x"}
     >>> sorted(own_secrets({**environ, "HOME": "/home/ada-lovelace", "X_KEY": "short", "DB_PASS": "postgres1"}))
     ['b4ttery-staple', 'correct horse battery']
     """
     if environ is None:
-        return own_secrets(os.environ) | _signed_with
+        see_environ()
+        return frozenset(_seen | _signed_with)
     values = [
         value.strip()
         for name, value in environ.items()
@@ -280,7 +306,12 @@ def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 def mask_headers(headers: Headers) -> Headers:
     """Return the headers with the values of secret headers masked."""
-    return tuple([_shared((name, MASK if name.lower() in _SECRET_HEADERS else value)) for name, value in headers])
+    return tuple([_shared((name, MASK if _is_secret_header(name) else value)) for name, value in headers])
+
+
+@lru_cache(maxsize=256)
+def _is_secret_header(name: str) -> bool:
+    return _SECRET_HEADER.fullmatch(name) is not None
 
 
 @lru_cache(maxsize=256)
@@ -298,5 +329,5 @@ def header_secrets(headers: Headers) -> Iterator[str]:
     for name, value in headers:
         if name.lower() == "cookie":
             yield from (each.partition("=")[2].strip() for each in value.split(";"))
-        elif name.lower() in _SECRET_HEADERS and not value.startswith("AWS4-"):
+        elif _is_secret_header(name) and not value.startswith("AWS4-"):
             yield value.split()[-1] if value.strip() else ""

@@ -161,6 +161,35 @@ def test_a_value_of_the_environment_is_masked_after_the_test_took_it_away(projec
     assert "correct-horse-battery" not in junit
 
 
+def test_a_value_of_the_environment_is_masked_if_it_is_there_for_a_call_only(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import boto3
+        import pytest
+        from converse_harness import fake_converse, reply
+
+        VALUE = "-".join(["correct", "horse", "battery"])
+
+        def test_during(converse):
+            converse.script(reply.text("hi"))
+            client = boto3.client("bedrock-runtime", region_name="us-east-1")
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setenv("MY_PASSWORD", VALUE)
+                client.converse(modelId="m", messages=[{"role": "user", "content": [{"text": VALUE}]}])
+            assert not VALUE
+
+        def test_after(converse):
+            assert VALUE == "spoken of in the next test"
+        """
+    )
+    result = project.runpytest()
+    result.assert_outcomes(failed=2)
+    during, _, after = result.stdout.str().partition("_ test_after _")
+    assert 'last: text "***"' in during
+    assert "correct-horse-battery" not in during
+    assert "correct-horse-battery" in after
+
+
 @pytest.mark.parametrize(
     ("fixtures", "body", "is_masked"),
     [

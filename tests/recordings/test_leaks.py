@@ -21,6 +21,7 @@ from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.safe import SafeLines, safe_lines, said_of_left_out, said_of_masked
 from converse_harness.secret_kinds import KINDS, SecretKind
 from converse_harness.secrets import mask, matches, own_secrets, remember
+from converse_harness.viewer.view import mask_value
 from converse_strategies import converse_requests, stream_events
 from tests.profiles import examples
 from tests.recordings.planted import FORMS, LONG, MASKED, REFUSED, in_zip, texts_of
@@ -226,6 +227,27 @@ def test_what_is_masked_is_said_where_it_stands_in_the_file() -> None:
         "trip.jsonl was written without 1 exchange, for it would hold a secret that cannot be masked there:",
         f"  call 1, Converse: {PLACE}: a GitHub token, in zip in base64 form",
     ]
+
+
+KEY_LINES = ["-----BEGIN PRIV" + "ATE KEY-----", LONG[:32] * 2, LONG[:24], "-----END PRIV" + "ATE KEY-----"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [{"text": line} for line in KEY_LINES],
+        [{"json": {"lines": ["$ cat key.pem", *KEY_LINES, "$"]}}],
+        [{"json": {"lines": [{"number": 1, "line": line} for line in KEY_LINES]}}],
+    ],
+    ids=["blocks", "lines", "numbered"],
+)
+def test_a_private_key_in_a_list_of_its_lines(content: list[Any]) -> None:
+    call: Line = {"call": 1, "operation": "Converse", "modelId": "m", "request": {"messages": [{"content": content}]}}
+    made = safe_lines([{"format": "converse-recording"}, call, {"t": 1, "status": 200, "body": {}}], Redaction())
+    assert [leak.kind for leak in made.masked] == ["a private key"]
+    assert not made.left_out
+    for shown in (made.lines, mask_value(content, own=())):
+        assert LONG[:24] not in json.dumps(shown)
 
 
 IN_PLACE = (

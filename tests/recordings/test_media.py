@@ -291,6 +291,17 @@ def test_media_that_was_changed(tmp_path: Path) -> None:
     assert exchange_.request["messages"][0]["content"] == [image(LARGE + b"x")]
 
 
+@pytest.mark.parametrize(("sent", "checked_out"), [(b"\r\n", b"\n"), (b"\n", b"\r\n")], ids=["eol=lf", "eol=crlf"])
+def test_line_ends_that_git_converted(sent: bytes, checked_out: bytes, tmp_path: Path) -> None:
+    table = b"city,degrees" + sent + (b"Chur,18" + sent) * THRESHOLD
+    document = {"document": {"format": "csv", "name": "cities", "source": {"bytes": text_of(table)}}}
+    store(tmp_path / "trip.jsonl", exchange([document]))
+    (beside,) = tmp_path.glob("*/*.csv")
+    beside.write_bytes(table.replace(sent, checked_out))
+    (read_again,) = read(tmp_path / "trip.jsonl").exchanges
+    assert read_again.request["messages"][0]["content"] == [document]
+
+
 @pytest.mark.parametrize(
     "reference",
     [

@@ -15,7 +15,7 @@ import sysconfig
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ from converse_harness import (
     BlockedConnection,
     Call,
     ConverseServer,
+    MaskedSecretWarning,
     Reply,
     ReplyError,
     TransportError,
@@ -535,6 +536,17 @@ def test_a_bearer_token_is_sent_and_not_recorded(path: Path, monkeypatch: pytest
     assert token not in path.read_text(encoding="utf-8")
 
 
+def test_a_variable_that_is_set_for_the_call_only_is_not_recorded(server: ConverseServer, path: Path) -> None:
+    password = "-".join(["correct", "horse", "battery"])
+    masked = pytest.warns(MaskedSecretWarning)
+    with server.script(reply.text("hi")) as service, masked, record(path):
+        client = connect(service.url)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("DB_PASSWORD", password)
+            client.converse(**question(f"It is {password}."))
+    assert '"It is ***."' in path.read_text(encoding="utf-8")
+
+
 def test_a_client_made_for_a_fake_records_with_real_keys(server: ConverseServer, path: Path) -> None:
     signed: list[bytes] = []
     with server.script(reply.text("hi")) as service:
@@ -827,6 +839,20 @@ def test_closing_saves_once(server: ConverseServer, path: Path) -> None:
         path.unlink()
         recorder.close()
     assert not path.exists()
+
+
+@pytest.mark.parametrize(("fails", "name"), [(False, "session.jsonl"), (True, "session.failed.jsonl")])
+def test_a_relative_path_is_that_of_the_folder_in_which_it_began(
+    server: ConverseServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: bool, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    with server.script(reply.text("hi")) as service, suppress(KeyError), record("session.jsonl"):
+        monkeypatch.chdir("elsewhere")
+        connect(service.url).converse(**question())
+        if fails:
+            raise KeyError("city")
+    assert [each.relative_to(tmp_path) for each in tmp_path.rglob("*.jsonl")] == [Path(name)]
 
 
 def test_a_place_that_cannot_be_written_is_said_and_nothing_lost(server: ConverseServer, tmp_path: Path) -> None:

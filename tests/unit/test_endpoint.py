@@ -357,7 +357,16 @@ def test_secrets_of_a_request_are_not_kept() -> None:
     endpoint = Endpoint(reply.text("a"))
     call = endpoint.exchange(request()).call
     assert call.headers["authorization"] == "***"
-    assert "secret" not in repr(vars(call))
+    assert "AWS4 secret" not in repr(vars(call))
+
+
+GATEWAYS = ("cf-aig-authorization", "Helicone-Auth", "Ocp-Apim-Subscription-Key", "X-Auth-Token", "x-litellm-api-key")
+
+
+def test_secrets_of_a_gateway_are_not_kept() -> None:
+    headers = dict.fromkeys(GATEWAYS, "very-secret") | {"Idempotency-Key": "5", "x-token-count": "7"}
+    shown = Endpoint().exchange(Request("POST", "/", tuple(headers.items()), b"")).call.headers
+    assert shown == {name.lower(): "***" for name in GATEWAYS} | {"idempotency-key": "5", "x-token-count": "7"}
 
 
 def test_a_function_that_raises_fails_the_test_and_the_client_gets_an_error() -> None:

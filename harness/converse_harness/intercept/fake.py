@@ -25,7 +25,7 @@ from converse_harness.intercept.clients import KEYS
 from converse_harness.intercept.scripting import Scripting
 from converse_harness.notes import Note, hand_in
 from converse_harness.recordings.write import AnyExchange, SessionWriter
-from converse_harness.secrets import mask
+from converse_harness.secrets import mask, see_environ
 from converse_harness.stream.http import Request
 
 Strictness = Literal["fail", "allow"]
@@ -239,6 +239,7 @@ class Fake(Scripting):
 
     def exchange(self, request: Request, *, service: str = "bedrock-runtime", operation: str = "") -> AnyExchange:
         """Answer one request, or return a ForwardedExchange if the transport must forward it. Thread-safe."""
+        see_environ()
         with self.lock:
             self.endpoint.replacing = observers.replacements[-1]
             call = self.endpoint.receive(request, operation=operation or None)

@@ -108,7 +108,7 @@ class AnswersHooks:
         plain: Rerun | str | None = None
         for index, target in enumerate(self._targets):
             for model_id, replaces in self._replacements(index, target, test).items():
-                result = AnsweredTest(index, masked(model_id, set()), test.item.nodeid, "left out", test.why_not)
+                result = AnsweredTest(index, masked(model_id), test.item.nodeid, "left out", test.why_not)
                 replies = [each.reply for each in test.replies if replaces(each.asked[1])]
                 if not replies:
                     continue
@@ -134,7 +134,7 @@ class AnswersHooks:
             return {"": target.replaces} if target.known else {}
         ids = dict.fromkeys(each.asked[1] for each in test.replies)
         replaced = None if hasattr(self._config, "workerinput") else self.replaced(index)
-        return {each: each.__eq__ for each in ids if replaced is None or masked(each, set()) in replaced}
+        return {each: each.__eq__ for each in ids if replaced is None or masked(each) in replaced}
 
     def _judged(self, test: PassedTest, manner: MannerWatch, plain: Rerun, result: AnsweredTest) -> AnsweredTest:
         """Run a test again with the answers that `manner` changes, and return `result` with the verdict."""
@@ -145,7 +145,7 @@ class AnswersHooks:
             refusal = call.refusal
             if not refusals and refusal is not None and endpoint.rules not in ("warn", "off"):
                 line = line_that_asked(endpoint.transport, thread, root)
-                refusals.append((call.number, refusal.rule.name, masked(refusal.message, set()), line))
+                refusals.append((call.number, refusal.rule.name, masked(refusal.message), line))
 
         with watching(watch):
             run = self._passed.run_changed(test.item, manner, plain)
@@ -230,7 +230,7 @@ def _described(error: BaseException) -> str:
     """
     if isinstance(error, RefusedRequest):
         return type(error).__name__
-    message = masked(str(error).strip(), set()).partition("\n")[0]
+    message = masked(str(error).strip()).partition("\n")[0]
     if len(message) > _MESSAGE:
         message = f"{message[:_MESSAGE].rstrip()}..."
     if type(error) is AssertionError and message:

@@ -82,8 +82,6 @@ class ReportHooks:
         self._is_worker = hasattr(config, "workerinput")
         self._firsts: dict[Endpoint, int] | None = None
         """Maps each fake to the number of the running test's first call to it. Between tests, there is no dict."""
-        self._own: set[str] = set()
-        """The secrets that the environment of this process has contained since the running test began."""
         self._has_failed = False
         """Whether a phase of the running test has failed. Only the report of the first failed phase carries the calls.
         """
@@ -105,7 +103,6 @@ class ReportHooks:
     def pytest_runtest_protocol(self) -> Generator[None, object, object]:
         """Note the calls of one test and of its fixtures."""
         self._firsts, self._has_failed = {}, False
-        self._own.clear()
         try:
             return (yield)
         finally:
@@ -115,7 +112,6 @@ class ReportHooks:
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Add the calls to the report of the first failed phase, and their number also to the teardown report."""
         report = yield
-        self._own |= own_secrets()
         if self._firsts is None:
             return report
         for fake in own_fakes(item):
@@ -134,7 +130,7 @@ class ReportHooks:
 
     def _fakes(self, nodeid: str) -> Iterator[tuple[str, str]]:
         """Yield the title and the HTML of each fake that the test has called."""
-        clean = partial(value_without_secrets, own=self._own)
+        clean = partial(value_without_secrets, own=own_secrets())
         test = sha256(nodeid.encode("utf-8", "replace")).hexdigest()[:10]
         for position, (endpoint, calls) in enumerate(self._calls(), 1):
             views = views_of(calls, clean)
@@ -162,12 +158,12 @@ class ReportHooks:
         if report.nodeid in self._failed:  # an earlier phase has failed as well: keep its fakes
             fakes = [*self._failed[report.nodeid].fakes, *fakes]
         crash: Any = getattr(report.longrepr, "reprcrash", None)
-        whole = masked(report.longreprtext, self._own)
-        first = whole if crash is None else masked(f"{crash.message}\n\n{crash.path}:{crash.lineno}", self._own)
+        whole = masked(report.longreprtext)
+        first = whole if crash is None else masked(f"{crash.message}\n\n{crash.path}:{crash.lineno}")
         lines = first.splitlines()
         more = [f"... ({len(lines) - _FIRST_LINES} more lines)"] if len(lines) > _FIRST_LINES else []
         short = "\n".join([*lines[:_FIRST_LINES], *more])
-        test = masked(report.nodeid, self._own)
+        test = masked(report.nodeid)
         self._failed[report.nodeid] = FailedTest(test, str(report.when), short, whole, fakes)
 
     @pytest.hookimpl(tryfirst=True)
@@ -176,7 +172,7 @@ class ReportHooks:
         if self._is_worker:
             return
         tests = sorted(self._ran) if self._unordered else [*self._ran]
-        rows = [ShownTest(masked(test, self._own), *self._ran[test]) for test in tests]
+        rows = [ShownTest(masked(test), *self._ran[test]) for test in tests]
         failed = [self._failed[test] for test in tests if test in self._failed]
         page = report_html(failed, rows, interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
         count = number(len(failed), "failed test")

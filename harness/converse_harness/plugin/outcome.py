@@ -54,8 +54,6 @@ class Hooks:
         self._closed = settings.closed_fakes()
         """The number of fakes that had been closed when the latest test began."""
         self._reruns = False
-        self._secrets: set[str] = set()
-        """The secrets that the environment of this process has contained since the running test began."""
 
     # pytest calls the following hooks at the beginning of the run.
 
@@ -143,7 +141,8 @@ class Hooks:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Step:
         """Let a test and its fixtures call the real Bedrock if the test's marker `converse` has `guard="off"`."""
         self._closed = settings.closed_fakes()
-        self._secrets.clear()
+        if (secrets := sys.modules.get("converse_harness.secrets")) is not None:
+            secrets.forget_environ()
         if self._guard is None:
             return (yield)
         with self._guard.during(item.nodeid, off=settings.of_test(item, "guard", None) == "off"):
@@ -339,7 +338,7 @@ class Hooks:
         if self._fakes_were_open() and any(getattr(report, part, None) for part in _TEXTS):
             from converse_harness.plugin.report import mask
 
-            mask(report, self._secrets)
+            mask(report)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_warning_recorded(self, warning_message: Any) -> None:
@@ -348,7 +347,7 @@ class Hooks:
             from converse_harness.plugin.report import masked
 
             text = str(warning_message.message)
-            without_secrets = masked(text, self._secrets)
+            without_secrets = masked(text)
             if without_secrets != text:
                 warning_message.message = without_secrets
 

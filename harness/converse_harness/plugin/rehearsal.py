@@ -216,7 +216,7 @@ class _TestRehearsal:
             left_out = "refused"
         asked: list[_OfId] = []
         for name, each in self._asked.items():
-            refused = [(*call[:4], masked(call.message, set()), call.line) for call in each.refused]
+            refused = [(*call[:4], masked(call.message), call.line) for call in each.refused]
             unjudged = [(index, _masked(field)) for index, field in sorted(each.unjudged)]
             asked.append((_masked(name), each.requests, [*each.targets], refused, unjudged))
         return (asked, left_out) if asked or left_out else None
@@ -228,7 +228,7 @@ _REFUSED: Final = 400
 
 @lru_cache(512)
 def _masked(name: str) -> str:
-    return masked(name, set())
+    return masked(name)
 
 
 def _was_recorded(call: Call) -> bool:

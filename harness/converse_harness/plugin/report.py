@@ -6,7 +6,7 @@ import json
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -52,10 +52,9 @@ _PAIR: Final = 2
 """The length of a tuple that consists of a name and a value."""
 
 
-def mask(report: Any, own: set[str]) -> None:
-    """Mask the secrets in a test's report in place. Also add the secrets in this process's environment to `own`."""
-    own |= own_secrets()
-    masking = _Masking(own)
+def mask(report: Any) -> None:
+    """Mask the secrets in a test's report in place."""
+    masking = _Masking(own_secrets())
     masking.report(report)
     if masking.kinds:
         _Masking(masking.values, cut=True).report(report)
@@ -63,10 +62,9 @@ def mask(report: Any, own: set[str]) -> None:
             report.sections.append((_SECTION, f"*** stands for: {', '.join(masking.kinds)}"))
 
 
-def masked(text: str, own: set[str]) -> str:
-    """Return a text with masked secrets. Also add the secrets in this process's environment to `own`."""
-    own |= own_secrets()
-    return _Masking(own).text(text)
+def masked(text: str) -> str:
+    """Return a text with masked secrets."""
+    return _Masking(own_secrets()).text(text)
 
 
 class _Masking:
@@ -76,7 +74,7 @@ class _Masking:
     truncated are masked as well.
     """
 
-    def __init__(self, own: set[str], *, cut: bool = False) -> None:
+    def __init__(self, own: Collection[str], *, cut: bool = False) -> None:
         self._cut = cut
         self.kinds: dict[str, None] = {}
         self.values: set[str] = set()

@@ -10,7 +10,7 @@ from contextlib import suppress
 from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
-from converse_harness.json_values import Steps, is_array, is_object, parsed_json
+from converse_harness.json_values import Steps, columns, is_array, is_object, parsed_json
 from converse_harness.recordings.encodings import ALL, LARGE, LONG_RUN, RUN, WHOLE, WHOLE_FORMS, bytes_of, texts_of
 
 _DEPTH: Final = 6
@@ -80,9 +80,10 @@ def views_of(line: Any, number: int) -> Iterator[View]:
 
     A value that has a name is yielded as `name: value`. The name is the value's key, or the key of the list that
     contains the value. In a list of two texts, the first text is the name of the second. The bytes of a JavaScript
-    Buffer are decoded.
+    Buffer are decoded. Last, the texts of each list are yielded as the lines of one text.
     """
     stack: list[tuple[Any, Steps, str]] = [(line, (), "")]
+    together: list[View] = []
     while stack:
         value, path, name = stack.pop()
         if is_object(value):
@@ -103,11 +104,18 @@ def views_of(line: Any, number: int) -> Iterator[View]:
         elif is_array(value):
             if is_pair(value):
                 yield View(f"{value[0]}: {value[1]}", number, (*path, 1))
+            lists = ("\n".join(text for _, _, text in texts) for texts in columns(value))
+            together += [View(text, number, (*path, TOGETHER)) for text in lists]
             stack += reversed([(item, (*path, index), name) for index, item in enumerate(value)])
         elif isinstance(value, str):
             yield View(f"{name}: {value}" if name else value, number, path)
         elif type(value) is int and value > _LARGE_NUMBER:
             yield View(f"{name}: {value}", number, path)
+    yield from together
+
+
+TOGETHER: Final = " (its items together)"
+"""The last step in the path of a text that was joined from the items of a list."""
 
 
 def value_names(value: Mapping[str, Any]) -> dict[str, str]:

@@ -6,11 +6,12 @@ import base64
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, Final
 
 from converse_harness.json_values import Steps, leaves, object_of, path_text
-from converse_harness.recordings.decoding import Joined, View, in_pieces, levels, views_of
+from converse_harness.recordings.decoding import TOGETHER, Joined, View, in_pieces, levels, views_of
 from converse_harness.recordings.lines import Line, event_of
 from converse_harness.secret_kinds import ACCOUNTS
 from converse_harness.secrets import MASK, STAND_IN, matches, own_secrets, own_spans, secret_span
@@ -57,7 +58,8 @@ def leaks_in(texts: Iterable[Joined], own: Collection[str]) -> list[Leak]:
     """Return the secrets in `texts`, which `levels` yields for a recording. They are in the order of the lines.
 
     Of several secrets with the same line, path and kind, only one with the fewest encodings is returned. A secret in a
-    text that was joined from several lines is left out if a secret of the same kind is at this path on one line.
+    text that was joined from several lines is left out if a secret of the same kind is at this path on one line. A
+    secret in the joined items of a list is left out if a secret of the same kind is in this list.
     """
     leaks = [
         Leak(view.line, _shown(view.path, own), kind, view.form)
@@ -68,7 +70,15 @@ def leaks_in(texts: Iterable[Joined], own: Collection[str]) -> list[Leak]:
     for leak in sorted(leaks, key=lambda leak: (leak.line, len(leak.form))):
         best.setdefault((leak.line, leak.path, leak.kind), leak)
     alone = {(leak.path + _AND_AFTER, leak.kind) for leak in best.values()}
-    return [leak for leak in best.values() if (leak.path, leak.kind) not in alone]
+    found = [leak for leak in best.values() if (leak.path, leak.kind) not in alone]
+    return [leak for leak in found if not any(map(partial(_is_in_same_list, leak), found))]
+
+
+def _is_in_same_list(joined: Leak, other: Leak) -> bool:
+    """Whether the first leak is in the joined items of a list, and the other one, of the same kind, in this list."""
+    before, together, _ = joined.path.partition(TOGETHER)
+    same = (joined.line, joined.kind) == (other.line, other.kind)
+    return bool(together) and same and other.path != joined.path and other.path.startswith(before)
 
 
 def all_views(lines: Sequence[Line]) -> Iterator[View]:
@@ -141,7 +151,7 @@ def _shown(path: Steps, own: Collection[str]) -> str:
         step if isinstance(step, int) else MASK if leaks_in(levels([View(step, 0, ())]), own) else step[:80]
         for step in path
     ]
-    return path_text(steps).replace(f".{_AND_AFTER}", _AND_AFTER)
+    return path_text(steps).replace(f".{_AND_AFTER}", _AND_AFTER).replace(f".{TOGETHER}", TOGETHER)
 
 
 Change = tuple[int, int, str]

@@ -165,10 +165,12 @@ def _read(name: str, folder: Path) -> str:
         data = path.read_bytes()
     except OSError as error:
         raise DamagedMedia(f"its media in {name} cannot be read ({error.strerror or error}).") from error
+    # git may convert the line ends of text files, such as CSV. The hash proves which conversion restores the media.
+    for each in (data, data.replace(b"\r\n", b"\n"), data.replace(b"\n", b"\r\n")):
+        if sha256(each).hexdigest()[:_HASH_LENGTH] == found["hash"]:
+            return base64.b64encode(each).decode()
     actual = sha256(data).hexdigest()[:_HASH_LENGTH]
-    if actual != found["hash"]:
-        raise DamagedMedia(
-            f"its media in {name} was changed: its SHA-256 begins with {actual}. If that is meant, give the file this "
-            "name, here as well."
-        )
-    return base64.b64encode(data).decode()
+    raise DamagedMedia(
+        f"its media in {name} was changed: its SHA-256 begins with {actual}. If that is meant, give the file this "
+        "name, here as well."
+    )

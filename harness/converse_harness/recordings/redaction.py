@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 
 from converse_harness.errors import DamagedData, ReplyError
-from converse_harness.json_values import is_array, is_object
+from converse_harness.json_values import columns, is_array, is_object
 from converse_harness.recordings.decoding import LINE_OF_JSON, is_pair, levels, value_names, views_of
 from converse_harness.recordings.encodings import GZIP, STANDARD, unpacked
 from converse_harness.recordings.keys import KINDS as KINDS_OF_LINES
@@ -278,8 +278,19 @@ class _Work:
             return {self.text(key): self.value(item, names[key], texts=texts) for key, item in value.items()}
         if is_array(value):
             name = value[0] if is_pair(value) else name
+            value = self._as_lines(value) if self.named and texts else value
             return [self.value(item, name, texts=texts) for item in value]
         return self.accounts.number(value) if self.accounts and type(value) is int else value
+
+    def _as_lines(self, items: list[Any]) -> list[Any]:
+        """Return the items of a list after the replacements that extend over several items, as over lines of a text."""
+        made = [*items]
+        for texts in columns(items):
+            lines = [each for *_, text in texts for each in ("\n", text)]
+            new = self.pieces(lines, depth=0)
+            for (index, name, _), text in zip(texts, new[1::2], strict=True) if new != lines else ():
+                made[index] = made[index] | {name: text} if is_object(made[index]) else text
+        return made
 
     def text(self, text: str, depth: int = _NESTED) -> str:
         """Make the replacements in a text, also in encoded parts of the text, up to `depth` encodings deep."""

@@ -210,6 +210,10 @@ class SessionWriter:
     _replaced: dict[Path, list[Line]] = field(default_factory=dict[Path, list[Line]])
     """Maps the path of each replaced file to the lines that the file contained before the first save."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _folder: Path = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._folder = self.path.parent.absolute()  # the recorded code may change the current folder
 
     def forward(self, call: Call, request: Request | None = None) -> ForwardedExchange:
         """Register a call that will be forwarded; `request` is its request before the secrets were masked."""
@@ -249,14 +253,17 @@ class SessionWriter:
     def save(self, path: Path | None = None) -> None:
         """Write the session to `path`, by default to the session's own file. Without an exchange, write nothing.
 
+        A relative path is the name of a file in the folder of the session's own file.
+
         Raises OSError, or DamagedRecording if `keeps` is true and the old file is invalid; then the old file is
         unchanged. If exchanges are left out because of a secret, raises SecretFound after the other exchanges are
         written.
         """
-        path = path or self.path
+        given = path or self.path
+        path = given if given.is_absolute() else self._folder / given.name
         path.parent.mkdir(parents=True, exist_ok=True)
         with _locked(path.parent):
-            keeps = self.keeps and path == self.path
+            keeps = self.keeps and given == self.path
             if keeps and path.exists():
                 self.before = _without(read(path).exchanges, self._own)
             self.written = safe = self.lines()
@@ -266,7 +273,7 @@ class SessionWriter:
                 if keeps:
                     self._own = Counter(map(_unnumbered, parse(text, path).exchanges[len(self.before) :]))
         if safe.left_out:
-            raise SecretFound(said_of_left_out(safe, path))
+            raise SecretFound(said_of_left_out(safe, given))
 
     def _with_kept(self, path: Path, lines: list[Line]) -> list[Line]:
         """Return the lines to write to the file at `path`: an old line where the new line is equivalent, otherwise the

@@ -11,8 +11,8 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Any, Final, NamedTuple, cast
 
-from converse_harness.json_values import is_array, is_object, member_of, object_of, objects_of
-from converse_harness.secrets import mask_encoded, own_secrets
+from converse_harness.json_values import columns, is_array, is_object, member_of, object_of, objects_of
+from converse_harness.secrets import MASK, mask, mask_encoded, own_secrets
 
 _LONG: Final = 120
 """If the base64 of a blob is longer than this number of characters, its size and its hash are shown instead."""
@@ -134,7 +134,14 @@ def mask_value(value: Any, name: str = "", own: Collection[str] | None = None) -
         return made.removeprefix(before) if made.startswith(before) else mask_encoded(value, own)
     if is_object(value):
         return {mask_encoded(key, own): mask_value(each, key, own) for key, each in value.items()}
-    return [mask_value(each, name, own) for each in value] if is_array(value) else value
+    if not is_array(value):
+        return value
+    items = [mask_value(each, name, own) for each in value]
+    for texts in columns(items):  # a private key may be a list of its lines
+        lines = "\n".join(text for *_, text in texts)
+        for index, key, _ in texts if mask(lines, own) != lines else ():
+            items[index] = items[index] | {key: MASK} if is_object(items[index]) else MASK
+    return items
 
 
 def _size(data: bytes | bytearray) -> str:

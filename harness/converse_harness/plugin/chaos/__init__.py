@@ -99,7 +99,7 @@ class Chaos:
             return  # the rerun did not make the call whose reply gets the fault
         verdict, why = judge(plain, run, pair.fault, item)
         before = [each.reply for each in self._passed.replies[item.nodeid][: target.number - 1]]
-        script, asleep = masked(script_of(before, sent[0]), set()), max(0.0, run.asleep - plain.asleep)
+        script, asleep = masked(script_of(before, sent[0])), max(0.0, run.asleep - plain.asleep)
         judged = JudgedRerun(item.nodeid, target.number, pair.fault, verdict.word, why, script, asleep)
         self._results.tried.append(judged)
 
