@@ -109,6 +109,23 @@ def test_under_xdist(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*UnusedReplies: 1 scripted reply was not used."])
 
 
+def test_half_of_a_surrogate_pair_in_a_request_does_not_end_a_run_of_xdist(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        r"""
+        from agent import ask
+
+        def test_half(converse):
+            ask("an emoji was cut: \ud83d")
+
+        def test_other():
+            pass
+        """
+    )
+    result = project.runpytest(*XDIST, "-n", "1")
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines([r'call 1  *last: text "an emoji was cut: \ud83d"', "    answer   400  refused: *"])
+
+
 def test_in_importlib_mode_and_with_folders_of_the_same_names(project: pytest.Pytester) -> None:
     for folder in ("harness", "strategies"):
         package = project.mkpydir(folder)
