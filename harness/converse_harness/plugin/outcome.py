@@ -225,7 +225,7 @@ class Hooks:
         finally:
             if self.server is not None:
                 self.server.settings = {}
-        self._check_fakes(item, before, None)
+        self._check_fakes(item, before, checks.kept_error(item))
         return result
 
     def _check_fakes(self, item: pytest.Item, before: Mapping[Fake, int], error: BaseException | None) -> None:
@@ -318,6 +318,7 @@ class Hooks:
             from converse_harness.plugin.frames import hide_own
 
             hide_own(call.excinfo, item)
+        checks.replace_kept_error(item, call)
         report = yield
         if "converse_harness.intercept.fake" in sys.modules:
             from converse_harness.plugin.report import complete
