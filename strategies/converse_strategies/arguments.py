@@ -46,6 +46,10 @@ def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
+def _is_positive(value: Any) -> bool:
+    return _is_count(value) and value > 0
+
+
 _TEXTS: Final = ArgumentRule("a strategy for strings, such as st.text() or faker_texts(), or None", _is_strategy)
 _DICTS: Final = ArgumentRule("a strategy for dicts, or None", _is_strategy)
 _NAMES: Final = ArgumentRule("a list of strings, or None for all", _items_are(str))
@@ -79,7 +83,14 @@ ALLOWED: Final[Mapping[str, ArgumentRule]] = {
 }
 """Name of an argument -> the rule for its values."""
 
-_OTHERWISE: Final[Mapping[tuple[str, str], ArgumentRule]] = {("documents", "names"): _TEXTS}
+_OTHERWISE: Final[Mapping[tuple[str, str], ArgumentRule]] = {
+    ("documents", "names"): _TEXTS,
+    **dict.fromkeys(
+        [(function, "max_blocks") for function in ("replies", "converse_responses", "messages", "user_messages")],
+        ArgumentRule("a whole number of 1 or more, or None", lambda value: value is None or _is_positive(value)),
+    ),
+    ("tool_configs", "max_tools"): ArgumentRule("a whole number of 1 or more", _is_positive),
+}
 """(function, argument) -> the rule for this argument, for functions in which it means something else than in `ALLOWED`.
 """
 

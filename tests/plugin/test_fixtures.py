@@ -109,6 +109,23 @@ def test_under_xdist(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*UnusedReplies: 1 scripted reply was not used."])
 
 
+def test_half_of_a_surrogate_pair_in_a_request_does_not_end_a_run_of_xdist(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        r"""
+        from agent import ask
+
+        def test_half(converse):
+            ask("an emoji was cut: \ud83d")
+
+        def test_other():
+            pass
+        """
+    )
+    result = project.runpytest(*XDIST, "-n", "1")
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines([r'call 1  *last: text "an emoji was cut: \ud83d"', "    answer   400  refused: *"])
+
+
 def test_in_importlib_mode_and_with_folders_of_the_same_names(project: pytest.Pytester) -> None:
     for folder in ("harness", "strategies"):
         package = project.mkpydir(folder)
@@ -165,6 +182,60 @@ def test_in_unittest(project: pytest.Pytester) -> None:
     result = project.runpytest()
     result.assert_outcomes(passed=3, failed=1)
     result.stdout.fnmatch_lines(["*UnusedReplies: 1 scripted reply was not used."])
+
+
+def test_a_unittest_method_that_fails_or_is_skipped_does_not_hide_a_problem(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import unittest
+        import pytest
+        from agent import ask, weather
+        from converse_harness import reply
+
+        class TestAgent(unittest.TestCase):
+            @pytest.fixture(autouse=True)
+            def _converse(self, converse):
+                self.converse = converse
+
+            def tearDown(self):
+                if self.id().endswith("failed"):
+                    raise OSError("in tearDown")
+
+            def test_asked(self):
+                ask("hi")
+
+            def test_failed(self):
+                self.assertEqual(weather("Bern"), "18 °C")
+
+            def test_skipped(self):
+                weather("Bern")
+                self.skipTest("no answer")
+
+            def test_skipped_before_it_asks(self):
+                self.converse.script(reply.text("a"))
+                self.skipTest("not now")
+
+            @unittest.expectedFailure
+            def test_expected(self):
+                ask("hi")
+        """
+    )
+    result = project.runpytest("-rA")
+    result.assert_outcomes(failed=2, skipped=2, xfailed=1, errors=2)
+    unexpected = "E * converse_harness.UnexpectedCall: call 1 has no reply: nothing is scripted."
+    result.stdout.fnmatch_lines(
+        [
+            "*ERROR at teardown of TestAgent.test_failed*",
+            "E * OSError: in tearDown",
+            "*ERROR at teardown of TestAgent.test_skipped*",
+            unexpected,
+            "*_ TestAgent.test_asked _*",
+            unexpected,
+            "*_ TestAgent.test_failed _*",
+            "E * AssertionError: 'sorry' != '18 °C'",
+            unexpected,
+        ]
+    )
 
 
 def test_with_pytest_asyncio_and_anyio(project: pytest.Pytester) -> None:

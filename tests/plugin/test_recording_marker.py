@@ -231,6 +231,7 @@ def test_a_marker_that_is_wrong_says_what_it_takes(upstream: Upstream, marker: s
     result = upstream.record(mode=mode)
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines([message])
+    result.stdout.no_fnmatch_line("*another exception occurred:")
 
 
 def test_markers_of_module_class_and_function_add_up(upstream: Upstream) -> None:

@@ -94,6 +94,40 @@ def test_it(model, number):
     project.runpytest().assert_outcomes(passed=2)
 
 
+def test_a_fake_that_a_fixture_opens_has_the_settings_of_its_scope(project: pytest.Pytester) -> None:
+    project.makeini("[pytest]\nconverse_seed = 3")
+    project.makepyfile(
+        LOOP
+        + """
+import pytest
+
+@pytest.fixture(scope="module")
+def shared(converse_server):
+    with converse_server.script() as fake:
+        yield fake
+
+@pytest.fixture
+def fake(converse_server):
+    with converse_server.script(reply.text("a")) as fake:
+        yield fake
+
+@pytest.mark.converse(unused="allow", rules="off")
+def test_allowed(shared, fake):
+    ask(" ", endpoint_url=fake.url)
+    assert (fake.endpoint.seed, shared.endpoint.seed) == (3, 3)
+    fake.script(reply.text("b"))
+
+def test_refused(shared, fake):
+    for each in fake, shared:
+        with pytest.raises(Exception, match="blank"):
+            ask(" ", endpoint_url=each.url)
+"""
+    )
+    result = project.runpytest()
+    result.assert_outcomes(passed=1, failed=1, errors=1)
+    result.stdout.fnmatch_lines(["*RefusedRequest: Bedrock would refuse call 1: *"])
+
+
 def test_a_function_of_the_script_that_raises_fails_the_test(project: pytest.Pytester) -> None:
     project.makepyfile(
         LOOP

@@ -44,8 +44,8 @@ Lite), pydantic/pydantic-ai#6255 (2026-07-03, Nova, Llama, Mistral, Cohere, AI21
 deepgram/deepgram-python-sdk#760 (2026-08-11, Nova Micro)
 
 Mend the request. Where the test is about this refusal: with converse.refuses("first_message_is_the_users"): ...
-Where the model does accept it: @pytest.mark.converse(rules="off"), or "warn".   More: converse-harness docs rules \
-expected-refusals"""
+Where the model does accept it: @pytest.mark.converse(rules="off"), fake_converse(rules="off"), or "warn".
+More: converse-harness docs rules expected-refusals"""
 
 
 def refused(fake: Fake, method: str = "converse", **request: Any) -> dict[str, Any]:

@@ -117,6 +117,11 @@ SAID: dict[str, str] = {
     "chunkings({'role': 'user', 'content': [{'text': 'a'}]})": "its role is 'user', and a model sends 'assistant'",
     "faulty_replies(seconds=3)": "faulty_replies(seconds=3): seconds is a strategy for numbers of seconds",
     "faulty_replies(replies=reply.text('a'))": "replies is a strategy for Replies, such as replies(), or None.",
+    "replies(max_blocks=0)": "replies(max_blocks=0): max_blocks is a whole number of 1 or more",
+    "converse_responses(max_blocks=0)": "converse_responses(max_blocks=0): max_blocks is a whole number of 1 or more",
+    "user_messages(max_blocks=0)": "user_messages(max_blocks=0): max_blocks is a whole number of 1 or more",
+    "messages(max_blocks=0)": "messages(max_blocks=0): max_blocks is a whole number of 1 or more",
+    "tool_configs(max_tools=0)": "tool_configs(max_tools=0): max_tools is a whole number of 1 or more",
     "errors(messages='x')": "errors(messages='x'): messages is a strategy for strings",
     "stream_events(traces={})": "stream_events(traces={}): traces is a strategy for dicts",
 }

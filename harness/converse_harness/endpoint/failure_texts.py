@@ -73,21 +73,22 @@ _ADVICE: Final[Mapping[str, Advice]] = {
     ),
     "refused": Advice(
         'Where the test is about this refusal: with converse.refuses("{rule}"): ...\n'
-        'Where the model does accept it: @pytest.mark.converse(rules="off"), or "warn".   '
+        'Where the model does accept it: @pytest.mark.converse(rules="off"), fake_converse(rules="off"), or "warn".\n'
         "More: converse-harness docs rules expected-refusals",
         'Where the test is about this refusal, open the fake with "unexpected": "allow". Where the model does\n'
         'accept it, or the test is about something else: "rules": "off", or "warn".   '
         "More: converse-harness docs rules levels",
     ),
     "malformed": Advice(
-        'Where the test is about this error: @pytest.mark.converse(unexpected="allow").   '
+        'Where the test is about this error: @pytest.mark.converse(unexpected="allow"), or '
+        'fake_converse(unexpected="allow").   '
         "More: converse-harness docs rules a-body-of-another-structure",
         'Where the test is about this error, open the fake with "unexpected": "allow".   '
         "More: converse-harness docs rules a-body-of-another-structure",
     ),
     "unused": Advice(
         "Remove what the test does not need, write .optional() behind a reply that may stay unused, or allow it for\n"
-        'the whole test: @pytest.mark.converse(unused="allow").   '
+        'the whole test: @pytest.mark.converse(unused="allow"), or fake_converse(unused="allow").   '
         "More: converse-harness docs scripting unused-replies",
         'Remove what the test does not need, add "optional": true to a reply that may stay unused, or open the fake\n'
         f'with "unused": "allow".{_IN_JSON}',

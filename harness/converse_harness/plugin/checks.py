@@ -31,14 +31,14 @@ def check_run(config: pytest.Config) -> None:
         raise pytest.UsageError("--converse-chaos-strict came without --converse-chaos. Give both options.")
 
 
-def settings_of(item: pytest.Item) -> Settings:
-    """Return the settings of a test's fakes, from its markers, the command line and the ini file.
+def settings_of(node: pytest.Item | pytest.Collector) -> Settings:
+    """Return the settings of the fakes of a test, class or module, from its markers, the command line and the ini file.
 
     Raises UsageError for an invalid setting.
     """
     __tracebackhide__ = True
-    marked = {name: value for name, value in marked_with(item).items() if name not in settings.OF_TEST}
-    return cast("Settings", _of_run(item.config) | marked)
+    marked = {name: value for name, value in marked_with(node).items() if name not in settings.OF_TEST}
+    return cast("Settings", _of_run(node.config) | marked)
 
 
 def _of_run(config: pytest.Config) -> dict[str, Any]:
@@ -64,14 +64,14 @@ def _of_run(config: pytest.Config) -> dict[str, Any]:
     return found
 
 
-def marked_with(item: pytest.Item) -> dict[str, Any]:
-    """Return the arguments of a test's markers `converse`; the closest marker has priority.
+def marked_with(node: pytest.Item | pytest.Collector) -> dict[str, Any]:
+    """Return the arguments of the markers `converse` of a test, class or module; the closest marker has priority.
 
     Raises UsageError for the first invalid argument.
     """
     __tracebackhide__ = True
     marked: dict[str, Any] = {}
-    for marker in reversed(list(item.iter_markers("converse"))):
+    for marker in reversed(list(node.iter_markers("converse"))):
         unknown = [f"{name}=" for name in sorted(set(marker.kwargs) - set(settings.MARKED))]
         unknown += map(repr, marker.args)
         if unknown:
@@ -94,6 +94,22 @@ def marked_with(item: pytest.Item) -> dict[str, Any]:
         except ReplyError as error:
             raise pytest.UsageError(str(error)) from None
     return marked
+
+
+def kept_error(item: pytest.Item) -> BaseException | None:
+    """Return the error with which a test method of a unittest.TestCase ended; None for a test of another kind.
+
+    pytest does not raise such an error but keeps it in a list. An expected failure counts as no error.
+    """
+    kept: list[pytest.ExceptionInfo[BaseException]] | None = getattr(item, "_excinfo", None)
+    error = kept[0].value if kept else None
+    return None if isinstance(error, pytest.xfail.Exception) else error
+
+
+def replace_kept_error(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    """Let pytest report the problem that a hook raised after a unittest method, and not the method's own error."""
+    if call.when == "call" and call.excinfo is not None and kept_error(item) is not None:
+        cast("Any", item)._excinfo[0] = call.excinfo
 
 
 def _number(word: str) -> Callable[[str], object]:

@@ -187,9 +187,11 @@ class Hooks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_fixture_setup(self, request: Any) -> None:
-        """Play or record from the first function-scoped fixture of a test on."""
+        """Play or record from a test's first function-scoped fixture on. Choose the settings of fakes on the server."""
         if self._recording is not None and request.scope == "function":
             self._recording.answer()
+        if self.server is not None:
+            self.server.settings = checks.settings_of(request.node)
 
     def adopt(self, item: pytest.Item, fake: Fake) -> None:
         """Register the fake that a fixture made for a test, so that the problems of the fake fail the test.
@@ -221,10 +223,7 @@ class Hooks:
         except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:
             self._check_fakes(item, before, error)
             raise
-        finally:
-            if self.server is not None:
-                self.server.settings = {}
-        self._check_fakes(item, before, None)
+        self._check_fakes(item, before, checks.kept_error(item))
         return result
 
     def _check_fakes(self, item: pytest.Item, before: Mapping[Fake, int], error: BaseException | None) -> None:
@@ -317,6 +316,7 @@ class Hooks:
             from converse_harness.plugin.frames import hide_own
 
             hide_own(call.excinfo, item)
+        checks.replace_kept_error(item, call)
         report = yield
         if "converse_harness.intercept.fake" in sys.modules:
             from converse_harness.plugin.report import complete

@@ -128,7 +128,7 @@ def give_case(request: pytest.FixtureRequest) -> Case:
     try:
         case = CASES[request.param]
     except UnknownCase as error:
-        pytest.fail(f"`{_CASE}`: {error}", pytrace=False)
+        raise pytest.fail.Exception(f"`{_CASE}`: {error}", pytrace=False) from None
     used = [name for name in _TRANSPORTS if name in request.fixturenames] or ["converse"]
     if len(used) > 1 or used == ["converse_server"]:
         opened = "with converse_server.script" if used[-1] == "converse_server" else f"{used[-1]}.script"

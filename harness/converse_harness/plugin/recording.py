@@ -236,7 +236,7 @@ def begin(item: pytest.Item, tally: Tally) -> RecordingRun:
     except ConverseHarnessError as error:
         notes: list[str] = getattr(error, "__notes__", [])
         text = re.sub(r"^recording\((?=\w+=)", f"@pytest.mark.{MARKER}(", str(error))
-        pytest.fail("\n".join([text, *notes]), pytrace=False)
+        raise pytest.fail.Exception("\n".join([text, *notes]), pytrace=False) from None
 
 
 def _opened(item: pytest.Item, tally: Tally) -> RecordingRun:
