@@ -5,7 +5,7 @@ import os
 import pytest
 
 from converse_harness.intercept import registry
-from tests.nested import OURS, load
+from tests.nested import OURS, XDIST, load
 
 HOST = "bedrock-runtime.us-east-1.amazonaws.com"
 NETWORK = """
@@ -187,6 +187,31 @@ def test_the_guard_of_a_session_inside_another_gives_back_what_was_there(guarded
     )
     result = run(guarded)
     result.stdout.fnmatch_lines(["E*BlockedConnection: socket tried to reach bedrock.us-east-1.amazonaws.com in *"])
+
+
+def test_a_worker_of_xdist_has_the_environment_of_the_run_and_a_guard_of_its_own(guarded: pytest.Pytester) -> None:
+    guarded.makepyfile(
+        """
+        import network, os, httpx, pytest
+        from agent import ask
+        from converse_harness.intercept.clients import ENDPOINTS
+
+        def test_swallows_it():
+            try:
+                ask("hi")
+            except Exception:
+                pass
+
+        @pytest.mark.converse(guard="off")
+        def test_lets_through():
+            with pytest.raises(httpx.ConnectError, match="the network was asked"):
+                httpx.get("https://bedrock-runtime.us-east-1.amazonaws.com/")
+            assert not {*ENDPOINTS, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"} & os.environ.keys()
+        """
+    )
+    result = run(guarded, *XDIST, "-n", "1")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines([f"E*BlockedConnection: botocore tried to reach {HOST} in *::test_swallows_it, where*"])
 
 
 WITHOUT_KEYS = f"""

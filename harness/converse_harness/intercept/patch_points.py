@@ -123,6 +123,7 @@ POINTS = (
     # Threads and processes
     Point("threading", "Thread.start", _ME, "children.start_thread"),
     Point("multiprocessing.process", "BaseProcess.start", _ME, "children.start_process"),
+    Point("execnet.multi", "Group.makegateway", ("self", "..."), "children.start_worker"),
     Point("subprocess", "Popen.__init__", _POPEN, "children.popen"),
     Point("gevent.subprocess", "Popen.__init__", _POPEN, "children.popen"),
     Point("uvloop", "Loop.subprocess_exec", ANY, "children.subprocess_of_loop"),
