@@ -214,6 +214,34 @@ def test_a_worker_of_xdist_has_the_environment_of_the_run_and_a_guard_of_its_own
     result.stdout.fnmatch_lines([f"E*BlockedConnection: botocore tried to reach {HOST} in *::test_swallows_it, where*"])
 
 
+def test_a_marked_test_may_use_a_pool_of_threads_that_was_used_under_a_fake(guarded: pytest.Pytester) -> None:
+    guarded.makepyfile(
+        """
+        import network, pytest
+        from agent import ask
+        from concurrent.futures import ThreadPoolExecutor
+        from converse_harness import reply
+
+        pool = ThreadPoolExecutor(1)
+
+        def test_with_a_fake(converse):
+            converse.script(reply.text("hi"))
+            assert pool.submit(ask, "?").result() == "hi"
+
+        @pytest.mark.converse(guard="off")
+        def test_lets_through():
+            with pytest.raises(Exception, match="the network was asked|Could not connect"):
+                pool.submit(ask, "?").result()
+
+        def test_forgot_the_fixture():
+            pool.submit(ask, "?").result()
+        """
+    )
+    result = run(guarded, "-p", "no:randomly")
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines([f"E*BlockedConnection: botocore tried to reach {HOST} in *test_forgot_the_fixture*"])
+
+
 WITHOUT_KEYS = f"""
 import network
 import boto3, pytest
