@@ -100,14 +100,11 @@ class AioBody:
     def __init__(self, exchange: TransportExchange, started: float, endpoint: Any, url: str) -> None:
         broken = exchange.response.broken
         failure = None if broken is None else _broken_stream(endpoint, broken)
-        error = functools.partial(functools.partial, _broken_stream, endpoint)
+        timed_out, closed = (
+            functools.partial(_broken_stream, endpoint, each) for each in ("stalled", "closed by client")
+        )
         self._reader = ResponseReader(
-            exchange,
-            started,
-            failure,
-            patience=patience(endpoint),
-            timed_out=error("stalled"),
-            closed=error("closed by client"),
+            exchange, started, failure, patience=patience(endpoint), timed_out=timed_out, closed=closed
         )
         self._endpoint = endpoint
         self._due = 0.0
