@@ -6,7 +6,7 @@ import asyncio
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from subprocess import run as run_in_a_process
 from typing import Any
 
@@ -206,7 +206,7 @@ def test_what_fails_before_it_asks() -> None:
 
 @pytest.mark.parametrize("way", ["boto", "httpx"])
 def test_a_consumer_that_asks_nothing_gets_no_verdict(way: str) -> None:
-    with pytest.raises(SetUpFailed) as raised, opened(way, ConverseServer) as fake:
+    with pytest.raises(SetUpFailed) as raised, closing(opened(way, ConverseServer)) as fake:
         run(lambda target: Outcome("x"), Target(fake, "ConverseStream"), time_limit=10, most_calls=50)
     assert "Outcome(text='x'" in str(raised.value)
     assert "the consumer asked nothing" in str(raised.value)

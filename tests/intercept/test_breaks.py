@@ -190,6 +190,33 @@ def test_a_stream_that_pauses_for_too_long_is_a_timeout(opened: Opened, question
         assert fake.calls[0].outcome == "closed by client"
 
 
+# Reading on after closing.
+
+
+@pytest.mark.parametrize("last", ["messageStart", "metadata"])
+def test_a_stream_that_is_closed_while_it_is_read_is_an_error(
+    opened: Opened, question: dict[str, Any], last: str
+) -> None:
+    with opened(reply.text("one two", pieces=["one", " two"]), config=TWICE) as (_, client):
+        stream = client.converse_stream(**question)["stream"]
+        events = iter(stream)
+        while last not in next(events):
+            pass
+        stream.close()
+        with pytest.raises(AttributeError, match="no attribute 'readline'"):
+            next(events)
+
+
+def test_a_whole_body_that_is_read_after_it_was_closed_lacks_its_end(opened: Opened) -> None:
+    with opened(config=TWICE) as (fake, client):
+        fake.on_operation("InvokeModel", lambda call: {"body": b"{}", "contentType": "application/json"})
+        body = client.invoke_model(modelId="m", body=b"{}")["body"]
+        assert body.read(1) == b"{"
+        body.close()
+        with pytest.raises(botocore.exceptions.IncompleteReadError):
+            body.read()
+
+
 LATE: dict[str, Reply] = {
     **PAUSES,
     "slow": reply.text("one").broken(faults.slow_first_byte.lasting(30)),

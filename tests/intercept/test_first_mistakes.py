@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from converse_harness import Fake, ReplyError, UnexpectedCall, UnusedReplies, fake_converse, reply
+from converse_harness import Fake, ReplyError, TransportError, UnexpectedCall, UnusedReplies, fake_converse, reply
 from converse_harness.intercept.clients import create_client
 
 NOVA = "us.amazon.nova-lite-v1:0"
@@ -54,6 +54,13 @@ def test_a_condition_that_nearly_matches(
         with pytest.raises(UnexpectedCall) as raised:
             fake.check()
     assert told in str(raised.value)
+
+
+def test_a_fake_that_is_opened_twice_is_an_error_and_stays_open() -> None:
+    with fake_converse(reply.text("hi")) as fake:
+        with pytest.raises(TransportError, match="already open"), fake:
+            pass
+        assert ask()["output"]["message"]["content"] == [{"text": "hi"}]
 
 
 MESSAGE: dict[str, Any] = {"role": "assistant", "content": [{"text": "x"}]}

@@ -216,6 +216,29 @@ def test_a_client_that_leaves_is_seen(fake: HttpxFake) -> None:
     ]
 
 
+def test_an_answer_that_is_closed_while_it_is_read_is_an_error(fake: HttpxFake) -> None:
+    fake.script(reply.text("one two three").times(2), reply.text("one two three").paced(each=0.01))
+    for _ in range(2):
+        with httpx.Client() as client, client.stream("POST", STREAM, json=BODY) as answer:
+            pieces = answer.iter_raw()
+            next(pieces)
+            answer.close()
+            with pytest.raises(httpx.ReadError):
+                next(pieces)
+
+    async def close_while_waiting() -> None:
+        async with httpx.AsyncClient() as client, client.stream("POST", STREAM, json=BODY) as answer:
+            pieces = answer.aiter_raw()
+            await anext(pieces)
+            waiting = asyncio.ensure_future(anext(pieces))
+            await asyncio.sleep(0)
+            await answer.aclose()
+            with pytest.raises(httpx.ReadError):
+                await waiting
+
+    asyncio.run(close_while_waiting())
+
+
 def test_so_is_one_that_forgets_its_answer(fake: HttpxFake) -> None:
     fake.script(reply.text("one two three"))
     with httpx.Client(transport=fake.httpx_transport) as client:

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from converse_harness.intercept import registry
-from tests.nested import OURS, load
+from tests.nested import OURS, XDIST, load
 
 HOST = "bedrock-runtime.us-east-1.amazonaws.com"
 NETWORK = """
@@ -187,6 +187,59 @@ def test_the_guard_of_a_session_inside_another_gives_back_what_was_there(guarded
     )
     result = run(guarded)
     result.stdout.fnmatch_lines(["E*BlockedConnection: socket tried to reach bedrock.us-east-1.amazonaws.com in *"])
+
+
+def test_a_worker_of_xdist_has_the_environment_of_the_run_and_a_guard_of_its_own(guarded: pytest.Pytester) -> None:
+    guarded.makepyfile(
+        """
+        import network, os, httpx, pytest
+        from agent import ask
+        from converse_harness.intercept.clients import ENDPOINTS
+
+        def test_swallows_it():
+            try:
+                ask("hi")
+            except Exception:
+                pass
+
+        @pytest.mark.converse(guard="off")
+        def test_lets_through():
+            with pytest.raises(httpx.ConnectError, match="the network was asked"):
+                httpx.get("https://bedrock-runtime.us-east-1.amazonaws.com/")
+            assert not {*ENDPOINTS, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"} & os.environ.keys()
+        """
+    )
+    result = run(guarded, *XDIST, "-n", "1")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines([f"E*BlockedConnection: botocore tried to reach {HOST} in *::test_swallows_it, where*"])
+
+
+def test_a_marked_test_may_use_a_pool_of_threads_that_was_used_under_a_fake(guarded: pytest.Pytester) -> None:
+    guarded.makepyfile(
+        """
+        import network, pytest
+        from agent import ask
+        from concurrent.futures import ThreadPoolExecutor
+        from converse_harness import reply
+
+        pool = ThreadPoolExecutor(1)
+
+        def test_with_a_fake(converse):
+            converse.script(reply.text("hi"))
+            assert pool.submit(ask, "?").result() == "hi"
+
+        @pytest.mark.converse(guard="off")
+        def test_lets_through():
+            with pytest.raises(Exception, match="the network was asked|Could not connect"):
+                pool.submit(ask, "?").result()
+
+        def test_forgot_the_fixture():
+            pool.submit(ask, "?").result()
+        """
+    )
+    result = run(guarded, "-p", "no:randomly")
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines([f"E*BlockedConnection: botocore tried to reach {HOST} in *test_forgot_the_fixture*"])
 
 
 WITHOUT_KEYS = f"""

@@ -24,7 +24,6 @@ from converse_harness.intercept.httpx_bodies import BREAKS
 from converse_harness.intercept.keys import is_bedrock
 from converse_harness.intercept.patches import replacement
 from converse_harness.intercept.reader import ResponseReader
-from converse_harness.stream.http import Break
 
 
 @replacement
@@ -66,11 +65,15 @@ _AIOHTTP_BREAKS: Final = {
     "connection reset": ("ClientPayloadError", "Response payload is not completed: connection reset"),
     "connection closed": ("ClientPayloadError", "Response payload is not completed: connection closed"),
     "stalled": ("SocketTimeoutError", "Timeout on reading data from socket"),
+    "closed by client": ("ClientConnectionError", "Connection closed"),
 }
-"""Maps each scripted break of a response body to the name and the message of aiohttp's exception for it."""
+"""Maps each scripted break of a response body to the name and the message of aiohttp's exception for it.
+
+"closed by client" is for a client that closes the response and reads on.
+"""
 
 
-def _broken_stream(endpoint: Any, broken: Break) -> Exception:
+def _broken_stream(endpoint: Any, broken: str) -> Exception:
     """Return the exception that the endpoint's HTTP library raises for the break `broken` of a response body."""
     session = type(endpoint.http_session).__module__
     is_httpx = session.endswith("httpxsession")
@@ -97,8 +100,12 @@ class AioBody:
     def __init__(self, exchange: TransportExchange, started: float, endpoint: Any, url: str) -> None:
         broken = exchange.response.broken
         failure = None if broken is None else _broken_stream(endpoint, broken)
-        timed_out = functools.partial(_broken_stream, endpoint, "stalled")
-        self._reader = ResponseReader(exchange, started, failure, patience=patience(endpoint), timed_out=timed_out)
+        timed_out, closed = (
+            functools.partial(_broken_stream, endpoint, each) for each in ("stalled", "closed by client")
+        )
+        self._reader = ResponseReader(
+            exchange, started, failure, patience=patience(endpoint), timed_out=timed_out, closed=closed
+        )
         self._endpoint = endpoint
         self._due = 0.0
         self._left = b""

@@ -138,6 +138,11 @@ def _broken_body(response: HttpResponse, url: str) -> Exception | None:
             return None
 
 
+def _closed() -> Exception:
+    """Return the error that urllib3 raises if its response is closed while a stream of it is read."""
+    return AttributeError("'NoneType' object has no attribute 'readline'")
+
+
 def _timed_out(url: str) -> Exception:
     pool: Any = None  # the fake has no connection pool, and the message does not name one
     return ReadTimeoutError(pool, url, "Read timed out.")
@@ -222,12 +227,14 @@ class BotoBody(io.RawIOBase):
         self, exchange: TransportExchange, started: float, failure: Exception | None, patience: float, url: str
     ) -> None:
         timed_out = functools.partial(_timed_out, url)
-        self._reader = ResponseReader(exchange, started, failure, patience=patience, timed_out=timed_out)
+        self._reader = ResponseReader(
+            exchange, started, failure, patience=patience, timed_out=timed_out, closed=_closed
+        )
         self._left = b""
 
     def stream(self, amt: int | None = None, decode_content: bool | None = None) -> Iterator[bytes]:
         """Yield one HTTP chunk at a time, as urllib3 does for a chunked response."""
-        return iter(self._reader)
+        return iter(() if self.closed else self._reader)
 
     def read(self, size: int | None = -1) -> bytes | None:
         """Return up to `size` bytes, or all remaining bytes if `size` is negative or None; b"" at the end."""
@@ -240,8 +247,10 @@ class BotoBody(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         """Copy available bytes to the buffer; wait only if no bytes are available.
 
-        Return the number of copied bytes; 0 at the end of the body.
+        Return the number of copied bytes; 0 at the end of the body, or if the response is closed.
         """
+        if self.closed:
+            return 0
         if not self._left:
             self._left = next(self._reading, b"")
         size = min(len(buffer), len(self._left))

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 from urllib.parse import urlsplit
@@ -84,6 +84,16 @@ def start_process(original: Any) -> Any:
     It begins to refuse calls to Bedrock when it unpickles its process object.
     """
     return pools.starting(original, "_converse_harness", refuse_in_child)
+
+
+@replacement
+def start_worker(original: Any, *args: Any, **kwargs: Any) -> Any:
+    """Replace execnet's `Group.makegateway`: under the guard of a session, a worker gets the unchanged environment.
+
+    pytest-xdist starts its workers in this way. Each worker has a guard of its own, and its tests may turn it off.
+    """
+    with registry.forwarding() if registry.current() is None else nullcontext():
+        return original(*args, **kwargs)
 
 
 def refuse_in_child() -> pools.InChild | None:

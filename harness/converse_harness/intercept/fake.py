@@ -19,7 +19,7 @@ from converse_harness.endpoint.responders import Responder
 from converse_harness.endpoint.rewrites import CacheSummary
 from converse_harness.endpoint.script import Replies, scripted_in_short
 from converse_harness.endpoint.settings import check_settings
-from converse_harness.errors import BlockedConnection, RefusedRequest, UnexpectedCall
+from converse_harness.errors import BlockedConnection, RefusedRequest, TransportError, UnexpectedCall
 from converse_harness.intercept import children, observers
 from converse_harness.intercept.clients import KEYS
 from converse_harness.intercept.scripting import Scripting
@@ -46,6 +46,11 @@ class Settings(TypedDict, total=False):
     cache_minimum: int | None
     attempts: int | None
 
+
+_ALREADY_OPEN: Final = (
+    "this fake is already open. Use it without another `with` or open(): the end of that block would close it, and the "
+    "calls after the block would reach Bedrock. The fixtures of converse-harness are open from the start."
+)
 
 _open: WeakSet[Fake] = WeakSet()
 _times_opened = 0
@@ -286,7 +291,9 @@ class Fake(Scripting):
         return nullcontext()
 
     def open(self) -> Self:
-        """Start answering calls. Raises TransportError if the transport cannot open."""
+        """Start answering calls. Raises TransportError if the transport cannot open, or if the fake is open already."""
+        if self in _open:
+            raise TransportError(_ALREADY_OPEN)
         self._stack.enter_context(self._transport())
         self._opened()
         return self

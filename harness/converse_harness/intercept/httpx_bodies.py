@@ -26,8 +26,12 @@ BREAKS: Final = {
     "connection reset": ("ReadError", "[Errno 104] Connection reset by peer"),
     "connection closed": ("RemoteProtocolError", "peer closed connection without sending complete message body"),
     "stalled": ("ReadTimeout", "timed out"),
+    "closed by client": ("ReadError", "[Errno 9] Bad file descriptor"),
 }
-"""Maps each scripted break of a response body to the name and the message of httpx's exception for it."""
+"""Maps each scripted break of a response body to the name and the message of httpx's exception for it.
+
+"closed by client" is for a client that closes the response and reads on.
+"""
 
 
 def wait_for(httpx: Any, exchange: TransportExchange, request: Any) -> float:
@@ -74,8 +78,8 @@ def response_of(httpx: Any, exchange: TransportExchange, request: Any, started: 
         exchange.ended("cut")
         raise _error(httpx, _FAILURES[response.failure], request)
     failure = None if broken is None else _error(httpx, BREAKS[broken], request)
-    timed_out = partial(_error, httpx, BREAKS["stalled"], request)
-    reader = ResponseReader(exchange, started, failure, patience=_patience(request), timed_out=timed_out)
+    timed_out, closed = (partial(_error, httpx, BREAKS[each], request) for each in ("stalled", "closed by client"))
+    reader = ResponseReader(exchange, started, failure, patience=_patience(request), timed_out=timed_out, closed=closed)
     body = of_library(_HttpxBody, httpx, "SyncByteStream", "AsyncByteStream")(reader)
     extensions = {"http_version": b"HTTP/1.1"}
     return httpx.Response(response.status, headers=headers(exchange), stream=body, extensions=extensions)
@@ -97,6 +101,8 @@ class _HttpxBody:
         while (chunk := reader.chunk) is not None:
             if chunk.delay:
                 await sleep(reader.pause())
+            if reader.over:
+                break  # another task has closed the response
             yield reader.take(chunk)
         reader.finish()
 

@@ -107,8 +107,7 @@ POINTS = (
     _guard("httpcore2", "HTTPConnection.handle_request", _REQUEST, "httpcore_request", _IN_HTTP),
     _guard("httpcore2", "AsyncHTTPConnection.handle_async_request", _REQUEST, "httpcore_request", _IN_HTTP),
     _guard("aiohttp.connector", "BaseConnector.connect", ("self", "req", "..."), "aiohttp_request", "URL, Host header"),
-    _guard("awscrt.http", "HttpClientConnection.request", _REQUEST, "awscrt_request", _IN_HTTP),
-    _guard("awscrt.http", "Http2ClientConnection.request", _REQUEST, "awscrt_request", _IN_HTTP),
+    _guard("_awscrt", "http_client_stream_new", ANY, "awscrt_request", _IN_HTTP),
     _guard("curl_cffi.curl", "Curl.setopt", ("self", "option", "value"), "curl_option", "URL, Host header, RESOLVE"),
     _guard("pycurl", "Curl", ANY, "curl_handle", "the same"),
     _guard("trio", "SocketStream.send_all", ("self", "data"), "write", _IN_BYTES),
@@ -123,6 +122,7 @@ POINTS = (
     # Threads and processes
     Point("threading", "Thread.start", _ME, "children.start_thread"),
     Point("multiprocessing.process", "BaseProcess.start", _ME, "children.start_process"),
+    Point("execnet.multi", "Group.makegateway", ("self", "..."), "children.start_worker"),
     Point("subprocess", "Popen.__init__", _POPEN, "children.popen"),
     Point("gevent.subprocess", "Popen.__init__", _POPEN, "children.popen"),
     Point("uvloop", "Loop.subprocess_exec", ANY, "children.subprocess_of_loop"),

@@ -28,13 +28,15 @@ class ResponseReader:
     The reader fetches one chunk ahead: a response is complete when the client has the last byte, even if the client
     never reads again. `failure` is an exception that the client gets in place of a normal end. If a scripted function
     raises an exception, the client gets it after all earlier chunks. If a pause is longer than `patience` (the client's
-    timeout in seconds), the reader raises the error that `timed_out` returns. Blocking clients iterate over the reader;
-    asynchronous clients read the property `chunk`, wait for `pause()` seconds, and call `take`.
+    timeout in seconds), the reader raises the error that `timed_out` returns. If the client closes the response and
+    reads on, the reader raises the error that `closed` returns. Blocking clients iterate over the reader; asynchronous
+    clients read the property `chunk`, wait for `pause()` seconds, and call `take`.
     """
 
     __slots__ = (
         "_begun",
         "_chunks",
+        "_closed",
         "_due",
         "_handed",
         "_patience",
@@ -56,6 +58,7 @@ class ResponseReader:
         *,
         patience: float = inf,
         timed_out: Callable[[], Exception] = TimeoutError,
+        closed: Callable[[], Exception] = ValueError,
     ) -> None:
         self.exchange = exchange
         self.started = started
@@ -63,6 +66,7 @@ class ResponseReader:
         self.failure = failure
         self._patience = patience
         self._timed_out = timed_out
+        self._closed = closed
         response = exchange.response
         self.regular_end: CallOutcome = "complete" if response.broken is None else "cut"
         chunks = response.chunks
@@ -110,7 +114,7 @@ class ResponseReader:
                 if chunk.delay:
                     time.sleep(self.pause())
                 if self.over:
-                    return  # another thread has closed the reader
+                    break  # another thread has closed the reader
                 yield self.take(chunk)
             self.finish()
         except BaseException:
@@ -130,14 +134,13 @@ class ResponseReader:
             raise
 
     def _last(self, stream: StreamChunks) -> Iterator[bytes]:
-        if self.over:
-            return
-        last = stream.last(len(self.taken.times))
+        last = None if self.over else stream.last(len(self.taken.times))
         if last is not None:
             self.taken.add(last, time.monotonic())
         self.end(self.regular_end)
         if last is not None:
             yield last.data
+        self.finish()
 
     def pause(self) -> float:
         """Return the pause before the next chunk in seconds.
@@ -161,8 +164,9 @@ class ResponseReader:
     def finish(self) -> None:
         """Handle a read after the last chunk. Raises `failure` or the script's exception, if there is one."""
         if self.failure is not None:
-            self.taken.endless = self.exchange.response.broken == "stalled" and self._patience == inf
-            self.end("cut")
+            if not self.over:
+                self.taken.endless = self.exchange.response.broken == "stalled" and self._patience == inf
+                self.end("cut")
             raise self.failure
         self.end(self.regular_end)
 
@@ -174,7 +178,8 @@ class ResponseReader:
 
     def close(self) -> None:
         """Report that the client closed or dropped the response."""
-        self._due = self.failure = None
+        self.failure = self._closed()
+        self._due = None
         self._begun = True
         self._handed.clear()
         self.end("closed by client")

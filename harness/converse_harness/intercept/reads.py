@@ -90,8 +90,8 @@ def aiohttp_request(connector: object, request: Any, *args: Any, **kwargs: Any) 
 
 
 @_before
-def awscrt_request(connection: Any, request: Any, *args: Any, **kwargs: Any) -> Iterable[object]:
-    """Read the hosts from `request` of awscrt's HTTP/1.1 and HTTP/2 connections."""
+def awscrt_request(stream: object, connection: Any, request: Any, *args: Any, **kwargs: Any) -> Iterable[object]:
+    """Read the hosts from the C function that begins every request of awscrt, also those of `awscrt.aio`."""
     return _of_request(connection.host_name, request.path or "/", request.headers.get("host") or "")
 
 

@@ -284,6 +284,11 @@ def inherit(thread: threading.Thread) -> None:
         _outlived[thread] = fake
 
 
+def forget_threads() -> None:
+    """Forget which threads outlived their fakes. From now on, only the guard of the session can refuse their calls."""
+    _outlived.clear()
+
+
 def keep_patches(owner: object) -> None:
     """Keep botocore patched until `drop_patches(owner)`, so that the next fake need not patch it again.
 

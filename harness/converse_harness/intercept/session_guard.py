@@ -58,6 +58,8 @@ class SessionGuard(RefusingFake):
         """Set the running test for a `with` block; `test` is its node id. If `off`, the test may call Bedrock."""
         before = self._test, self._off
         self._test, self._off = test, off
+        if off:
+            registry.forget_threads()  # the test may use a pool of threads that was used under another test's fake
         registry.tell_workers()
         try:
             yield

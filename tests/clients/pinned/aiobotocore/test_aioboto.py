@@ -122,6 +122,8 @@ def test_a_stream_is_lazy_paced_and_may_be_closed_early(back_end: tuple[Run, dic
                 assert len(fake.calls[1].events) == 1
                 break
             stream.close()
+            with pytest.raises(Exception, match=r"Connection closed|Bad file descriptor"):
+                await anext(aiter(stream))
             answer = await client.converse_stream(**QUESTION)
             del answer
             gc.collect()

@@ -429,6 +429,24 @@ def awscrt_at_an_address() -> Iterator[None]:
     connection.request(module.HttpRequest("POST", PATH, headers)).activate()
 
 
+@way("awscrt")
+def awscrt_aio_kept_alive() -> Iterator[None]:
+    """smithy-python sends its requests in this way."""
+    module: Any = import_module("awscrt.aio.http")
+    request = import_module("awscrt.http").HttpRequest("POST", PATH)
+    loop = asyncio.new_event_loop()
+
+    async def connected() -> Any:
+        return await module.AIOHttpClientConnection.new(HOST, 80)
+
+    async def ask() -> None:
+        await connection.request(request).get_response_status_code()
+
+    connection = loop.run_until_complete(connected())
+    yield
+    loop.run_until_complete(ask())
+
+
 @way("curl_cffi")
 def curl_cffi_names() -> Iterator[None]:
     requests: Any = import_module("curl_cffi.requests")
