@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from converse_harness.bedrock.rules import abilities, images, media, schemas, tools
-from converse_harness.bedrock.rules.asked import in_blocks, in_request, in_shown
+from converse_harness.bedrock.rules.asked import in_blocks, in_request, in_results, in_shown
 from converse_harness.bedrock.rules.rule import (
     MODEL,
     MULTIMODAL,
@@ -64,6 +64,22 @@ CLAUDE_CONTENTS: Final = (
         _CLAUDE,
     ),
     Rule(
+        "claude_cites_no_results",
+        "a document in the result of a tool for Claude has no citations",
+        "Citations are not supported in tool result documents.",
+        in_results("document", breaks=media.is_cited, path=".citations"),
+        (reported("boto/boto3#4648", "2025-10-27"), reported("pydantic/pydantic-ai#7750", "2026-08-25")),
+        _CLAUDE,
+    ),
+    Rule(
+        "claude_cites_pdfs_and_texts",
+        "a document for Claude with citations has the format pdf or txt",
+        "Unsupported document format. Only txt and pdf formats are supported when citations are enabled",
+        in_blocks("document", media.is_cited_but_no_text, ".format"),
+        (reported("boto/boto3#4726", "2026-02-24"), reported("pydantic/pydantic-ai#7750", "2026-08-25")),
+        _CLAUDE,
+    ),
+    Rule(
         "claude_tools_are_no_choice",
         "the root of a tool's schema for Claude is no oneOf, allOf or anyOf",
         MODEL + "tools.{k}.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level",
@@ -114,6 +130,37 @@ CLAUDE_CONTENTS: Final = (
         _CLAUDE,
     ),
     Rule(
+        "some_claudes_have_no_strict_tools",
+        "the tools for Claude Sonnet 4 and 5, Opus 4.7, 4.8 and 5.5, and Fable 5.1 have no `strict`, not even false",
+        MODEL + "tools.{k}.custom.strict: Extra inputs are not permitted",
+        schemas.strict_tools,
+        (
+            reported("BerriAI/litellm#31582", "2026-06-29", "Opus 4.7, Opus 4.8; Sonnet 4.5 accepts it"),
+            reported("BerriAI/litellm#33193", "2026-07-14", "Sonnet 5, and Sonnet 4"),
+            reported("BerriAI/litellm#35688", "2026-08-03", "Sonnet 5, false as well"),
+            reported("lobehub/lobehub#19876", "2026-09-23", "Opus 5.5, Fable 5.1; Opus 5 and Fable 5 accept it"),
+        ),
+        Models(
+            only=(
+                "anthropic.claude-sonnet-4-2*",
+                "anthropic.claude-sonnet-5",
+                "anthropic.claude-opus-4-7*",
+                "anthropic.claude-opus-4-8*",
+                "anthropic.claude-opus-5-5*",
+                "anthropic.claude-fable-5-1*",
+            )
+        ),
+    ),
+    Rule(
+        "claude_uses_strict_tools_without_limits",
+        "the schema of a strict tool for Claude has no limits of numbers, of lengths and of the items of a list",
+        MODEL + "tools.{k}.custom: For '{type}' type, {keywords} not supported",
+        schemas.strict_tools_with_limits,
+        (reported("BerriAI/litellm#39115", "2026-09-01", "Haiku 4.5, Sonnet 4.6, Opus 4.6, maxItems"),),
+        _CLAUDE_4_ON,
+        remark="of other keywords see claude_answers_without_limits",
+    ),
+    Rule(
         "claude_stops_at_more_than_whitespace",
         "a stop sequence for Claude is more than whitespace",
         MODEL + "stop_sequences: each stop sequence must contain non-whitespace",
@@ -130,6 +177,20 @@ CLAUDE_CONTENTS: Final = (
         (reported("future-agi/future-agi#412", "2026-05-12"),),
         _CLAUDE_4_ON,
         remark="Claude 3 accepts open ones: recorded, dd-trace-py, bedrock_converse_boolean",
+    ),
+    Rule(
+        "claude_answers_without_limits",
+        "the schema of the answer of Claude from 4 on has no limits of numbers, of lengths and of the items of a list",
+        MODEL + "output_config.format.schema: For '{type}' type, {keywords} not supported",
+        schemas.outputs_with_limits,
+        (
+            reported("BerriAI/litellm#29624", "2026-06-03", "minimum and maximum of a number"),
+            reported("vercel/ai#17197", "2026-07-14", "Sonnet 4.5, maxItems"),
+            reported("AgentToolkit/altk-boost#118", "2026-08-11", "Haiku 4.5, minimum and maximum of an integer"),
+            reported("567-labs/instructor#2530", "2026-08-14", "multipleOf and lengths, by AWS's page"),
+            reported("gaiin-platform/amplify-genai-backend#383", "2026-08-21", "minimum and maximum of an integer"),
+        ),
+        _CLAUDE_4_ON,
     ),
     Rule(
         "some_claudes_answer_without_a_schema",

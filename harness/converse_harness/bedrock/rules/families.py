@@ -262,6 +262,51 @@ OTHER_FAMILIES: Final = (
         Models(only=("amazon.nova*",)),
     ),
     Rule(
+        "nova_caches_no_results",
+        "a cache point for Nova does not come right after the result of a tool",
+        MODEL + "Malformed input request: #/messages/{n}/content/{m}: extraneous key [cachePoint] is not permitted, "
+        "please reformat your input and try again.",
+        caching.points_after_a_result,
+        (
+            reported("aws-samples/bedrock-engineer#71", "2025-04-17"),
+            reported("earendil-works/pi#2053", "2026-03-11", "Nova Pro"),
+            reported("zeroclaw-labs/zeroclaw#8720", "2026-07-04", "Nova 2 Lite"),
+        ),
+        Models(only=("amazon.nova*",)),
+        remark="the first thread says that other places are accepted, the others quote the message",
+    ),
+    Rule(
+        "nova_caches_for_five_minutes",
+        "a cache point for Nova does not last an hour",
+        "Extended TTL prompt caching is only supported for Anthropic models",
+        caching.long_times,
+        (
+            reported("earendil-works/pi#1570", "2026-02-20"),
+            reported("timothy-agent/timothy#755", "2026-09-17", "Nova 2 Lite"),
+        ),
+        Models(only=("amazon.nova*",)),
+    ),
+    Rule(
+        "some_cache_nothing",
+        "a request to DeepSeek, GPT 5, Kimi, Llama, Nemotron or Qwen has no cache point",
+        "You invoked an unsupported model or your request did not allow prompt caching. See the documentation for more "
+        "information.",
+        caching.any_point,
+        (
+            reported("anomalyco/opencode#782", "2025-07-08", "DeepSeek R1"),
+            reported("strands-agents/harness-sdk#1807", "2026-03-04", "Llama"),
+            reported("zeroclaw-labs/zeroclaw#7315", "2026-06-06", "Qwen3 Coder Next"),
+            reported("Portkey-AI/docs-core#1025", "2026-08-13", "Kimi K2.5"),
+            reported("BerriAI/litellm#39210", "2026-09-01", "Nemotron 3 Super"),
+            reported("strands-agents/harness-sdk#4168", "2026-09-04", "GPT 5.6, Nemotron 3 Super"),
+        ),
+        Models(
+            only=("deepseek.*", "meta.llama*", "moonshot*", "nvidia.nemotron*", "openai.gpt-5*", "qwen.*"),
+        ),
+        remark="the whole text is of cline/cline#2064 (2025-03-03); two threads say that the status is 400",
+        error="AccessDeniedException",
+    ),
+    Rule(
         "nova_schemas_define_nothing",
         "a tool's schema for Nova 1 has no definitions",
         MODEL + "Malformed input request: #/toolConfig/tools/{n}/toolSpec/inputSchema/json: extraneous key [{key}] is "

@@ -69,10 +69,20 @@ without_text: Final = in_places(
 """Finds documents in messages that have no text block."""
 
 
+def is_cited(document: Mapping[str, Any]) -> bool:
+    """Whether a document's citations are enabled."""
+    return bool(document.get("citations", {}).get("enabled", False))
+
+
+def is_cited_but_no_text(document: Mapping[str, Any]) -> bool:
+    """Whether a document's citations are enabled, although it is a file of another format than PDF and plain text."""
+    is_file = document.get("source", {}).keys().isdisjoint(_CITED_SOURCES)
+    return is_file and is_cited(document) and document.get("format", "pdf") not in ("pdf", "txt")
+
+
 def is_for_citations(document: Mapping[str, Any]) -> bool:
     """Whether a document has a source that is allowed only with citations, although its citations are not enabled."""
-    cited = document.get("citations", {}).get("enabled", False)
-    return not cited and not document.get("source", {}).keys().isdisjoint(_CITED_SOURCES)
+    return not is_cited(document) and not document.get("source", {}).keys().isdisjoint(_CITED_SOURCES)
 
 
 results_with_files_in_s3: Final = in_results("document", "video", breaks=is_in_s3, path=".source.s3Location")
