@@ -323,6 +323,8 @@ BREAKS: Final[Mapping[str, Break]] = {
     "nova_caches_no_results": _used([_use("a")], [_result("a", _TEXT), _CACHE_POINT]),
     "nova_caches_for_five_minutes": _tell(_TEXT, _HOUR),
     "some_cache_nothing": _tell(_TEXT, _CACHE_POINT),
+    "some_have_no_temperature": _say(_inference(temperature=st.sampled_from((0, 1)))),
+    "some_cite_nothing": _tell(_cited("txt")),
     "nova_images_are_images": _tell(_image(data=b"no image")),
     "llama_images_are_of_their_format": _tell(_image("jpeg")),
     "some_results_are_not_empty": _used([_use("a")], [_result("a")]),
@@ -343,6 +345,7 @@ _NEEDS: Final[Mapping[str, tuple[str, str]]] = {
     "nova_caches_for_five_minutes": ("CachePointBlock", "ttl"),
     "output_schema_is_json": ("ConverseRequest", "outputConfig"),
     "service_tier_is_one": ("ConverseRequest", "serviceTier"),
+    "some_cite_nothing": ("DocumentBlock", "citations"),
     "some_claudes_answer_without_a_schema": ("ConverseRequest", "outputConfig"),
     "some_claudes_have_no_strict_tools": ("ToolSpecification", "strict"),
 }

@@ -19,9 +19,12 @@ NEEDS: Final = {
     "claude_uses_strict_tools_without_limits": ("ToolSpecification", "strict"),
     "messages_are_not_the_systems": ("ConversationRole", "system"),
     "messages_do_not_change_tools": ("ContentBlock", "toolRemoval"),
+    "newer_claudes_answer_without_a_schema": ("ConverseRequest", "outputConfig"),
+    "newer_claudes_have_no_strict_tools": ("ToolSpecification", "strict"),
     "nova_caches_for_five_minutes": ("CachePointBlock", "ttl"),
     "output_schema_is_json": ("ConverseRequest", "outputConfig"),
     "service_tier_is_one": ("ConverseRequest", "serviceTier"),
+    "some_cite_nothing": ("DocumentBlock", "citations"),
     "some_claudes_answer_without_a_schema": ("ConverseRequest", "outputConfig"),
     "some_claudes_have_no_strict_tools": ("ToolSpecification", "strict"),
 }

@@ -256,7 +256,7 @@ CLAUDE_TALK: Final = (
         "claude_has_no_top_p",
         "Claude from 4.7 on gets neither topP nor top_k",
         MODEL + "`{name}` is deprecated for this model.",
-        thinking.samplings,
+        thinking.other_samplings,
         (
             reported("NousResearch/hermes-agent#38717", "2026-06-04", "Opus 4.7, Opus 4.8"),
             reported("router-for-me/CLIProxyAPI#4383", "2026-07-17", "Opus 4.7, Opus 4.8, Fable 5, not Bedrock"),

@@ -9,7 +9,7 @@ from typing import Final
 
 from converse_harness.bedrock.models import MODELS
 from converse_harness.bedrock.rules import abilities, caching, conversation, images, media, schemas, tools
-from converse_harness.bedrock.rules.asked import any_block, in_blocks, in_request, in_results
+from converse_harness.bedrock.rules.asked import any_block, in_blocks, in_request, in_results, in_shown
 from converse_harness.bedrock.rules.rule import (
     CLIENTS_KNOW,
     MODEL,
@@ -209,6 +209,30 @@ OTHER_FAMILIES: Final = (
         Models(only=("qwen.qwen3-235b*", *_OPENAI)),
     ),
     Rule(
+        "some_have_no_temperature",
+        "Grok and GPT from 5.6 on get neither a temperature nor topP",
+        no_field("{name}"),
+        abilities.samplings,
+        (
+            reported("aws-samples/sample-kolya-br-proxy#104", "2026-08-27", "Grok 4.6"),
+            reported("NousResearch/hermes-agent#111043", "2026-09-14", "Grok 4.6"),
+            coded("pydantic-ai, its profile of Bedrock's models", "2026-11", "GPT 5.6, GPT 6, Grok 4.6"),
+        ),
+        Models(only=("xai.grok-4*", "openai.gpt-5.6*", "openai.gpt-6*")),
+        remark="for topP, and of GPT, the wording is thought to be the same",
+    ),
+    Rule(
+        "some_cite_nothing",
+        "a document for Nova, Llama, Pixtral or DeepSeek has no citations",
+        "This model doesn't support citations.",
+        in_shown("document", media.is_cited, ".citations"),
+        (
+            reported("boto/boto3#4608", "2025-09-04", "Sonnet 4, for a day"),
+            coded("pydantic-ai, its profile of Bedrock's models", "2026-10-20"),
+        ),
+        Models(only=("amazon.nova*", "meta.llama*", "mistral.pixtral*", "deepseek.*")),
+    ),
+    Rule(
         "some_have_no_system_prompt",
         "Mistral 7B and Titan are given no system prompt",
         "This model doesn't support system messages. Try again without a system message or use a model that supports "
@@ -288,7 +312,7 @@ OTHER_FAMILIES: Final = (
     ),
     Rule(
         "some_cache_nothing",
-        "a request to DeepSeek, GPT 5, Kimi, Llama, Nemotron or Qwen has no cache point",
+        "a request to DeepSeek, Kimi K2, Llama, Nemotron or Qwen has no cache point",
         "You invoked an unsupported model or your request did not allow prompt caching. See the documentation for more "
         "information.",
         caching.any_point,
@@ -298,10 +322,10 @@ OTHER_FAMILIES: Final = (
             reported("zeroclaw-labs/zeroclaw#7315", "2026-06-06", "Qwen3 Coder Next"),
             reported("Portkey-AI/docs-core#1025", "2026-08-13", "Kimi K2.5"),
             reported("BerriAI/litellm#39210", "2026-09-01", "Nemotron 3 Super"),
-            reported("strands-agents/harness-sdk#4168", "2026-09-04", "GPT 5.6, Nemotron 3 Super"),
+            reported("strands-agents/harness-sdk#4168", "2026-09-04", "Nemotron 3 Super"),
         ),
         Models(
-            only=("deepseek.*", "meta.llama*", "moonshot*", "nvidia.nemotron*", "openai.gpt-5*", "qwen.*"),
+            only=("deepseek.*", "meta.llama*", "moonshot*.kimi-k2*", "nvidia.nemotron*", "qwen.*"),
         ),
         remark="the whole text is of cline/cline#2064 (2025-03-03); two threads say that the status is 400",
         error="AccessDeniedException",

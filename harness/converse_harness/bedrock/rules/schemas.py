@@ -134,19 +134,26 @@ _LIMITS: Final[Mapping[str, frozenset[str]]] = {
     "array": frozenset({"maxItems"}),
     "integer": _OF_NUMBERS,
     "number": _OF_NUMBERS,
-    "string": frozenset({"maxLength", "minLength"}),
 }
-"""Maps types to the keywords that structured output of Claude does not support. `minItems` may be 0 or 1."""
+"""Maps types to the keywords that Claude's structured output does not support. It supports those of strings."""
 
 
 def _limits(place: str, root: object, **values: object) -> Iterator[RuleViolation]:
-    """Yield a violation for each subschema of `root` with keywords of `_LIMITS`; `values` are more of its values."""
+    """Yield a violation for each subschema of `root` with a keyword of `_LIMITS`, or with more `minItems` than one.
+
+    The violation contains `values` as well.
+    """
     for path, schema in _walk(root):
         kind = schema.get("type") if is_object(schema) else None
-        found = sorted(_LIMITS.get(kind, frozenset()) & object_of(schema).keys()) if isinstance(kind, str) else []
+        found = sorted(object_of(schema).keys() & _LIMITS.get(kind, ())) if isinstance(kind, str) else []
+        least = object_of(schema).get("minItems") if kind == "array" else 0
         if found:
             keywords = f"property '{found[0]}' is" if len(found) == 1 else f"properties {', '.join(found)} are"
-            yield RuleViolation(".".join((place, *path)), {"type": kind, "keywords": keywords, **values})
+        elif is_number(least) and least > 1:
+            keywords = "'minItems' values other than 0 or 1 are"
+        else:
+            continue
+        yield RuleViolation(".".join((place, *path)), {"type": kind, "keywords": keywords, **values})
 
 
 def _output_schema(asked: RuleRequest) -> Any:

@@ -43,7 +43,7 @@ def has_a_temperature(asked: RuleRequest) -> bool:
 
 
 @needs("inferenceConfig", "additionalModelRequestFields")
-def samplings(asked: RuleRequest) -> Iterator[RuleViolation]:
+def other_samplings(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Find the parameters topP and top_k, which choose among tokens, as the temperature does."""
     if "topP" in asked.inference:
         yield RuleViolation("inferenceConfig.topP", {"name": "top_p"})
