@@ -25,6 +25,7 @@ from tests.rules.asking import (
     user,
 )
 from tests.rules.broken import ALL, BROKEN
+from tests.rules.broken_news import cited
 
 MALFORMED_ID = "not a model"
 
@@ -96,6 +97,13 @@ def test_what_a_model_accepts_is_not_refused() -> None:
         asked = BROKEN[name].asked
         assert refusal_of(asked) is not None
         assert refusal_of(RuleRequest(asked.operation, accepting, asked.body)) is None
+
+
+@pytest.mark.parametrize("content", [(TEXT, cited("txt"), CACHE_POINT), (result("a", TEXT), cited("txt"), TEXT)])
+def test_claude_gets_a_document_with_citations_as_it_is(content: tuple[Json, ...]) -> None:
+    """It is no text to Claude, as one without them is."""
+    messages = [user(TEXT), assistant(use()), user(*content)] if "toolResult" in content[0] else [user(*content)]
+    assert refusal_of(RuleRequest("Converse", SONNET, {"messages": messages, **config()}), "strict") is None
 
 
 IN_A_ROW = {

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at, in_places, needs
+from converse_harness.bedrock.rules.media import becomes_a_text
 
 _MOST_POINTS: Final = 4
 
@@ -19,9 +20,9 @@ def too_many_points(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 
 points_after_a_file: Final = in_places(
-    "cachePoint", breaks=lambda asked, n, m: asked.block(n, m - 1).get("document", {}).get("format", "pdf") != "pdf"
+    "cachePoint", breaks=lambda asked, n, m: becomes_a_text(asked.block(n, m - 1).get("document", {}))
 )
-"""Finds cache points directly after a document that Claude receives as text (every format but PDF)."""
+"""Finds cache points directly after a document that Claude receives as text."""
 
 points_after_a_thought: Final = in_places(
     "cachePoint", breaks=lambda asked, n, m: "reasoningContent" in asked.block(n, m - 1)

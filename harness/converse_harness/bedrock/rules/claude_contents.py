@@ -38,7 +38,7 @@ _output_formats: Final = in_request(
 CLAUDE_CONTENTS: Final = (
     Rule(
         "claude_results_stand_without_files",
-        "a message to Claude with the result of a tool has no documents except PDFs",
+        "a message to Claude with the result of a tool has no documents except PDFs and those with citations",
         MODEL + "messages.{n}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. Each "
         "`tool_use` block must have a corresponding `tool_result` block in the next message.",
         media.files_beside_results,

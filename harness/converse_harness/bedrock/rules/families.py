@@ -118,15 +118,16 @@ OTHER_FAMILIES: Final = (
     ),
     Rule(
         "llama_and_mistral_speak_or_have_results",
-        "a message to Llama or to an older Mistral has results of tools or something else",
+        "a message to Llama, Writer or an older Mistral has results of tools or something else",
         "messages.{n}.content: Conversation blocks and tool result blocks cannot be provided in the same turn.",
         tools.blocks_beside_results,
         (
             reported("browser-use/browser-use#710", "2025-02-13", "Llama 3.3, Mistral Large"),
             reported("strands-agents/harness-sdk#1223", "2025-11-21", "Llama 4 Maverick"),
             reported("pydantic/pydantic-ai#6098", "2026-06-27", "Llama 4, Pixtral"),
+            coded("pydantic-ai, its profile of Bedrock's models", "2026-11", "Palmyra X4 and X5, in words not known"),
         ),
-        Models(only=(*_LLAMA, "mistral.mistral-large-24*", "mistral.pixtral*")),
+        Models(only=(*_LLAMA, "mistral.mistral-large-24*", "mistral.pixtral*", "writer.palmyra-x*")),
         remark="Claude 3 Opus said it as well in October 2024 (BerriAI/litellm#6053)",
     ),
     Rule(

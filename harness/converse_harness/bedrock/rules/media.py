@@ -74,6 +74,11 @@ def is_cited(document: Mapping[str, Any]) -> bool:
     return bool(document.get("citations", {}).get("enabled", False))
 
 
+def becomes_a_text(document: Mapping[str, Any]) -> bool:
+    """Whether Claude receives a document as text: one of another format than PDF, without citations."""
+    return document.get("format", "pdf") != "pdf" and not is_cited(document)
+
+
 def is_cited_but_no_text(document: Mapping[str, Any]) -> bool:
     """Whether a document's citations are enabled, although it is a file of another format than PDF and plain text."""
     is_file = document.get("source", {}).keys().isdisjoint(_CITED_SOURCES)
@@ -91,8 +96,8 @@ results_with_files_in_s3: Final = in_results("document", "video", breaks=is_in_s
 
 @needs("document")
 def files_beside_results(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find messages with both a tool result and a document that Claude receives as text (every format but PDF)."""
-    files = {n for n, _, document in asked.blocks("document") if document.get("format", "pdf") != "pdf"}
+    """Find messages with both a tool result and a document that Claude receives as text."""
+    files = {n for n, _, document in asked.blocks("document") if becomes_a_text(document)}
     for n in sorted(files):
         ids = [result.get("toolUseId", "") for each, _, result in asked.blocks("toolResult") if each == n]
         if ids:
