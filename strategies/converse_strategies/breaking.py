@@ -210,6 +210,7 @@ BREAKS: Final[Mapping[str, Break]] = {
     "model_is_not_retired": _say(_members(modelId="us.amazon.nova-premier-v1:0")),
     "constraints_hold": _say(_UNMODELLED),
     "service_tier_is_one": _say(_members(serviceTier={"type": "cheapest"})),
+    "prompts_have_settings_of_their_own": _say(_members(modelId=leaves.PROMPT, inferenceConfig={})),
     "conversation_is_not_empty": _say(_members(messages=[])),
     "first_message_is_the_users": _begin_with_the_assistant,
     "users_do_not_use_tools": _add(_assistant(_TEXT), _user(_use("a")), tools=True),

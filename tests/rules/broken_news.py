@@ -59,6 +59,12 @@ BROKEN: dict[str, Broken] = {
         "This model version has reached the end of its life. Please refer to the AWS documentation for more details.",
         model_id="us.amazon.nova-premier-v1:0",
     ),
+    "prompts_have_settings_of_their_own": Broken(
+        "inferenceConfig",
+        "The inferenceConfig field cannot be used with a prompt from Prompt management.",
+        model_id="arn:aws:bedrock:us-east-1:123456789012:prompt/ABCDEFGHIJ:1",
+        body={"inferenceConfig": {}},
+    ),
     "service_tier_is_one": Broken(
         "serviceTier.type", "service tier provided is invalid", body={"serviceTier": {"type": "cheapest"}}
     ),

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import ConverseServer, Reply, ReplyError, bedrock, fake_converse, reply
+from converse_strategies import leaves
 from converse_strategies.message import MAX_CACHE_POINTS, MAX_DOCUMENTS
 from converse_strategies.requests import (
     EFFORTS,
     LEAST_MOST_TOKENS,
-    PROMPT,
     converse_requests,
     inference_configs,
     output_configs,
@@ -137,7 +137,7 @@ def test_the_schema_of_an_output_is_json_of_an_object(config: Json) -> None:
         assert json.loads(schema)["type"] == "object"
 
 
-@given(converse_requests(model_ids=st.just(PROMPT)))
+@given(converse_requests(model_ids=st.just(leaves.PROMPT)))
 def test_a_request_of_a_stored_prompt_says_nothing_that_is_in_the_prompt(request: Json) -> None:
     assert "promptVariables" in request
     assert not FORBIDDEN_WITH_A_PROMPT & set(request)
