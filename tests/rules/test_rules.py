@@ -72,6 +72,7 @@ def test_a_made_up_model_id_is_fine_but_at_the_strict_level() -> None:
         ("global.anthropic.claude-sonnet-5", "anthropic.claude-sonnet-5"),
         ("arn:aws:bedrock:us-east-1::foundation-model/meta.llama3-8b-instruct-v1:0", "meta.llama3-8b-instruct-v1:0"),
         ("arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc", "abc"),
+        ("in.moonshotai.kimi-k3", "moonshotai.kimi-k3"),
         ("my.model", "my.model"),
     ],
 )
