@@ -95,7 +95,7 @@ EVERY_REPLY: dict[str, Reply] = {
 
 def test_the_latency_of_the_request_is_returned() -> None:
     """As recorded; a reply that has its own keeps it."""
-    asked = {"performanceConfig": {"latency": "optimized"}}
+    asked: dict[str, Any] = {"performanceConfig": {"latency": "optimized"}}
     for answer, latency in (("text", "optimized"), ("everything beside", "standard")):
         whole = json.loads(data(Endpoint(EVERY_REPLY[answer]).exchange(request("converse", NOVA, **asked))))
         streamed = events(Endpoint(EVERY_REPLY[answer]).exchange(request(model_id=NOVA, **asked)))[-1]["metadata"]
