@@ -20,8 +20,8 @@ from converse_harness.json_values import object_of
 ALL: Final = "all"
 """The word for many targets: the newest model of each line of models in the table, for example of Claude Opus."""
 
-_OF_FIELDS: Final = tuple(rule for rule in BY_NAME.values() if FIELDS in parts_of(rule.find))
-"""The rules that read the request member `additionalModelRequestFields`."""
+_OF_FIELDS: Final = tuple(rule for rule in PROFILES if FIELDS in parts_of(rule.find))
+"""The rules of single models that read the request member `additionalModelRequestFields`."""
 
 
 class RehearsalTarget(NamedTuple):
