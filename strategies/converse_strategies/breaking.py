@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final
 
@@ -39,6 +40,17 @@ def _document(name: str, **source: Any) -> Json:
     return {"document": {"name": name, "format": "txt", "source": source or {"bytes": b"0"}}}
 
 
+def _cited(form: str) -> Json:
+    return {"document": {"name": "a", "format": form, "source": {"bytes": b"0"}, "citations": {"enabled": True}}}
+
+
+def _strict(schema: Json, *, strict: bool = True) -> Json:
+    return {"toolSpec": {"name": "see", "inputSchema": {"json": schema}, "strict": strict}}
+
+
+_CLOSED: Final[Json] = {"type": "object", "additionalProperties": False}
+_LIMITED: Final[Json] = {"type": "integer", "minimum": 1}
+
 _MISSPELT: Final = "arn:aws:bedrock:us-east-1:123456789012:imported-model/my-model"
 """A model id that is not well-formed: the last part of the ARN of an imported model must have twelve characters. The
 account number is from AWS's examples.
@@ -60,6 +72,7 @@ def _image(form: str = "png", data: bytes | None = None) -> Json:
 _IMAGE: Final = _image()
 _THOUGHT: Final = {"reasoningContent": {"reasoningText": {"text": "0", "signature": "0"}}}
 _CACHE_POINT: Final[Json] = {"cachePoint": {"type": "default"}}
+_HOUR: Final[Json] = {"cachePoint": {"type": "default", "ttl": "1h"}}
 
 
 def _add(*messages: Json, tools: bool = False) -> Break:
@@ -197,6 +210,7 @@ BREAKS: Final[Mapping[str, Break]] = {
     "model_is_not_retired": _say(_members(modelId="us.amazon.nova-premier-v1:0")),
     "constraints_hold": _say(_UNMODELLED),
     "service_tier_is_one": _say(_members(serviceTier={"type": "cheapest"})),
+    "prompts_have_settings_of_their_own": _say(_members(modelId=leaves.PROMPT, inferenceConfig={})),
     "conversation_is_not_empty": _say(_members(messages=[])),
     "first_message_is_the_users": _begin_with_the_assistant,
     "users_do_not_use_tools": _add(_assistant(_TEXT), _user(_use("a")), tools=True),
@@ -256,18 +270,20 @@ BREAKS: Final[Mapping[str, Break]] = {
     "claude_may_think_enough": _thinks(st.fixed_dictionaries({"budget_tokens": st.integers(0, 1023)})),
     "claude_may_answer_more_than_think": _thinks(_AS_IT_IS, _say(_inference(maxTokens=st.integers(1, 1024)))),
     "claude_has_no_temperature": _say(_inference(temperature=st.sampled_from((0, 0.5, 1)))),
+    "claude_has_no_top_p": _say(_inference(topP=st.sampled_from((0, 0.5, 1)))),
     "claude_has_one_way_to_choose": _say(_inference(temperature=st.just(1), topP=st.sampled_from((0.5, 1)))),
     "cache_points_follow_no_thought": _add(_assistant(_TEXT, _THOUGHT, _CACHE_POINT, _TEXT), _user(_TEXT)),
     "cache_points_follow_something": _add(_assistant(_TEXT), _user(_CACHE_POINT, _TEXT)),
-    "claude_caches_ever_shorter": _tell(
-        *(_TEXT, _CACHE_POINT, _TEXT, {"cachePoint": {"type": "default", "ttl": "1h"}})
-    ),
+    "claude_caches_ever_shorter": _tell(_TEXT, _CACHE_POINT, _TEXT, _HOUR),
+    "claude_before_4_5_caches_for_five_minutes": _tell(_TEXT, _HOUR),
     "claude_has_few_cache_points": _tell(*[_TEXT, _CACHE_POINT] * 5),
     "claude_caches_no_file": _tell(_TEXT, _document("a"), _CACHE_POINT),
     "claude_results_stand_without_files": _used([_use("a")], [_result("a", _TEXT), _TEXT, _document("a")]),
     "claude_sees_no_videos": _tell({"video": {"format": "mp4", "source": _S3}}),
     "claude_is_given_its_images": _tell({"image": {"format": "png", "source": _S3}}),
     "claude_is_given_its_documents": _tell(_document("a", **_S3)),
+    "claude_cites_no_results": _used([_use("a")], [_result("a", _cited("pdf"))]),
+    "claude_cites_pdfs_and_texts": _tell(_cited("docx")),
     "claude_tools_are_no_choice": _offered(
         st.sampled_from([{"type": "object", name: _ANY_OF} for name in ("oneOf", "allOf", "anyOf")])
     ),
@@ -279,8 +295,11 @@ BREAKS: Final[Mapping[str, Break]] = {
     "claude_stops_at_more_than_whitespace": lambda draw, request: _say(
         _inference(stopSequences=st.just([draw(_BLANKS)]))
     )(draw, request),
+    "some_claudes_have_no_strict_tools": _offered(more=[_strict({"type": "object"}, strict=False)]),
+    "claude_uses_strict_tools_without_limits": _offered(more=[_strict(_CLOSED | {"properties": {"a": _LIMITED}})]),
+    "claude_answers_without_limits": _answered_by(json.dumps(_CLOSED | {"properties": {"a": _LIMITED}})),
     "claude_answers_closed_objects": _answered_by('{"type": "object"}'),
-    "some_claudes_answer_without_a_schema": _answered_by('{"type": "object", "additionalProperties": false}'),
+    "some_claudes_answer_without_a_schema": _answered_by(json.dumps(_CLOSED)),
     "claude_images_are_of_their_format": _tell(_image("jpeg")),
     "claude_images_are_small": _tell(_image(data=_png() + bytes(5 * 2**20 * 3 // 4))),
     "claude_images_are_smaller_among_many": _tell(*[_image(data=_png(2001))] * 21),
@@ -302,6 +321,11 @@ BREAKS: Final[Mapping[str, Break]] = {
     "deepseek_is_not_given_thoughts": _add(_assistant(_THOUGHT), _user(_TEXT)),
     "some_thoughts_are_not_signed": _add(_assistant(_THOUGHT), _user(_TEXT)),
     "nova_tools_have_no_cache_point": _offered(more=[_CACHE_POINT]),
+    "nova_caches_no_results": _used([_use("a")], [_result("a", _TEXT), _CACHE_POINT]),
+    "nova_caches_for_five_minutes": _tell(_TEXT, _HOUR),
+    "some_cache_nothing": _tell(_TEXT, _CACHE_POINT),
+    "some_have_no_temperature": _say(_inference(temperature=st.sampled_from((0, 1)))),
+    "some_cite_nothing": _tell(_cited("txt")),
     "nova_images_are_images": _tell(_image(data=b"no image")),
     "llama_images_are_of_their_format": _tell(_image("jpeg")),
     "some_results_are_not_empty": _used([_use("a")], [_result("a")]),
@@ -313,10 +337,18 @@ never sends.
 
 _NEEDS: Final[Mapping[str, tuple[str, str]]] = {
     "claude_answers_closed_objects": ("ConverseRequest", "outputConfig"),
+    "claude_answers_without_limits": ("ConverseRequest", "outputConfig"),
+    "claude_before_4_5_caches_for_five_minutes": ("CachePointBlock", "ttl"),
     "claude_caches_ever_shorter": ("CachePointBlock", "ttl"),
+    "claude_cites_no_results": ("DocumentBlock", "citations"),
+    "claude_cites_pdfs_and_texts": ("DocumentBlock", "citations"),
+    "claude_uses_strict_tools_without_limits": ("ToolSpecification", "strict"),
+    "nova_caches_for_five_minutes": ("CachePointBlock", "ttl"),
     "output_schema_is_json": ("ConverseRequest", "outputConfig"),
     "service_tier_is_one": ("ConverseRequest", "serviceTier"),
+    "some_cite_nothing": ("DocumentBlock", "citations"),
     "some_claudes_answer_without_a_schema": ("ConverseRequest", "outputConfig"),
+    "some_claudes_have_no_strict_tools": ("ToolSpecification", "strict"),
 }
 """Name of a rule about a member that older versions of botocore lack -> the shape with this member, and the name of the
 member.

@@ -102,6 +102,9 @@ CACHE_POINTS: Final = st.fixed_dictionaries({"type": st.just("default")})
 BLOBS: Final = st.binary(min_size=1, max_size=48)
 """Strategy for bytes that take the place of encrypted content or of a signature."""
 
+PROMPT: Final = "arn:aws:bedrock:us-east-1:123456789012:prompt/ABCDEFGHIJ:1"
+"""The ARN of a prompt in Prompt management, used as a model id. The account number is from AWS's examples."""
+
 MODEL_IDS: Final = (
     "amazon.nova-lite-v1:0",
     "us.anthropic.claude-sonnet-4-20250514-v1:0",

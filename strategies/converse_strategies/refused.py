@@ -40,6 +40,7 @@ class Refused(NamedTuple):
 MODELS: Final = (
     *leaves.MODEL_IDS,
     "us.anthropic.claude-3-7-sonnet-20250219-v1:0",
+    "us.anthropic.claude-sonnet-4-20250514-v1:0",
     "us.anthropic.claude-haiku-4-5-20251001-v1:0",
     "us.anthropic.claude-opus-4-6-v1",
     "us.anthropic.claude-opus-4-7",

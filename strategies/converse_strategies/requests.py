@@ -30,9 +30,6 @@ EFFORTS: Final = ("low", "medium", "high")
 LEAST_MOST_TOKENS: Final = 2048
 """The smallest output limit of any model, in tokens: Bedrock refuses a `maxTokens` above the limit of the model."""
 
-PROMPT: Final = "arn:aws:bedrock:us-east-1:123456789012:prompt/ABCDEFGHIJ:1"
-"""The ARN of a prompt in Prompt management, used as a model id. The account number is from AWS's examples."""
-
 _ANY_MODEL: Final = "my-model"
 """A model id of no known family, used if no model of `leaves.MODEL_IDS` accepts the request."""
 
@@ -70,7 +67,7 @@ def converse_requests(
     # `which` is drawn first, because it decides whether the model id is a prompt. If not, it selects the model at the
     # end, among those that accept the request.
     which = draw(_MODELS if tool_configs is not None else _MODELS_AND_PROMPTS) if model_ids is None else 0
-    model_id = draw(model_ids) if model_ids is not None else PROMPT if which == len(leaves.MODEL_IDS) else ""
+    model_id = draw(model_ids) if model_ids is not None else leaves.PROMPT if which == len(leaves.MODEL_IDS) else ""
     from_prompt = ":prompt/" in model_id
     request: Json = {"modelId": model_id}
     tools: list[Json] = []

@@ -96,8 +96,11 @@ LESSONS: Final[Lessons] = {
     ),
     "an image is too large as base64": _refused(sends_a_page_as_it_was_scanned, by="claude_images_are_small"),
     "an image is of another format": _refused(goes_by_the_name_of_the_file, by="claude_images_are_of_their_format"),
-    "a model without it is given a schema of the answer": _refused(
-        asks_for_json, by="some_claudes_answer_without_a_schema"
+    "a model without it is given a schema of the answer": ScriptLesson(
+        asks_for_json,
+        nothing_is_noted,
+        "newer_claudes_answer_without_a_schema",
+        "newer_claudes_answer_without_a_schema",
     ),
     "a model without Converse is asked": _refused(asks_by_the_newest_name, by="model_converses"),
     "Nova is offered a tool with a hyphen": ScriptLesson(

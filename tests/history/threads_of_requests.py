@@ -204,14 +204,14 @@ CHAPTERS: Final[Chapters] = {
             ("MattJColes/lgtmaybe#469",),
             "2026-08",
             "outputConfig was sent to Claude Opus 5, which has none",
-            ("some_claudes_answer_without_a_schema",),
+            ("newer_claudes_answer_without_a_schema",),
             "a model without it is given a schema of the answer",
         ),
         UserThread(
             ("maximhq/bifrost#3184",),
             "2026-05",
             "outputConfig was sent to Claude Opus 4.7, which has none",
-            ("some_claudes_answer_without_a_schema",),
+            ("newer_claudes_answer_without_a_schema",),
             "a model without it is given a schema of the answer",
         ),
         UserThread(

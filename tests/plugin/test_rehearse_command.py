@@ -69,6 +69,18 @@ def test_what_would_be_refused_is_listed(folder: Path, capsys: pytest.CaptureFix
     assert lines[6].startswith("not rehearsed: signatures, ")
 
 
+def test_an_error_that_is_no_refusal_accepts_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Only the second request was answered, so only it is known to be accepted although a rule refuses it."""
+    warm: dict[str, Any] = {"inferenceConfig": {"temperature": 0.5}}
+    cool: dict[str, Any] = {"inferenceConfig": {"temperature": 0.4}}
+    calls = [*exchange(1, OPUS, THROTTLED, **warm), *exchange(2, OPUS, THROTTLED, **cool), *exchange(3, OPUS, **cool)]
+    (tmp_path / "one.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in [HEADER, *calls]))
+    assert main(["rehearse", str(tmp_path), "--as", OPUS]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert f"  in place of {OPUS} (1 request), the id asked most often" in lines
+    assert "left out: 1 exchange with a request that is refused as it is" in lines
+
+
 def test_additional_fields_that_no_rule_looks_at_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = [HEADER, *exchange(1, "anthropic.claude-sonnet-4-5", additionalModelRequestFields={"thinking": {}})]
     (tmp_path / "one.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))

@@ -16,12 +16,14 @@ PLANTED = {
             "test_prefill": "claude_is_not_prefilled",
             "test_temperature": "claude_has_no_temperature",
             "test_thinks": "claude_thinks_as_it_can",
+            "test_top_p": "claude_has_no_top_p",
         },
         "Nova Pro": {
             "test_cached_tools": "nova_tools_have_no_cache_point",
             "test_long_answer": "some_answers_are_limited",
         },
         "Llama 4": {
+            "test_cached_tools": "some_cache_nothing",
             "test_comments_on_a_result": "llama_and_mistral_speak_or_have_results",
             "test_must_use_a_tool": "llama_is_not_forced_to_use_tools",
             "test_must_use_the_clock": "some_are_not_forced_to_use_a_tool",
@@ -39,15 +41,15 @@ PLANTED = {
             "test_long_answer": "some_answers_are_limited",
         },
         "Llama 4": {
-            "test_cached_by_itself": "some_stream_no_tools",
-            "test_cached_tools": "some_stream_no_tools",
+            "test_cached_by_itself": "some_cache_nothing",
+            "test_cached_tools": "some_cache_nothing",
             "test_speaks_and_uses_a_tool_at_once": "llama_and_mistral_speak_or_use_a_tool",
             "test_structured_after_a_text": "some_are_not_forced_to_use_a_tool",
             "test_uses_a_tool": "some_stream_no_tools",
         },
     },
 }
-"""Suite -> model -> test -> the rule that refuses it."""
+"""Suite -> model -> test -> the last rule that refuses it."""
 
 
 @pytest.mark.parametrize("client", PLANTED)

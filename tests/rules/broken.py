@@ -11,12 +11,22 @@ ALL: Final = {**broken_gateway.BROKEN, **broken_claude.BROKEN, **broken_profiles
 
 NEEDS: Final = {
     "claude_answers_closed_objects": ("ConverseRequest", "outputConfig"),
+    "claude_answers_without_limits": ("ConverseRequest", "outputConfig"),
+    "claude_before_4_5_caches_for_five_minutes": ("CachePointBlock", "ttl"),
     "claude_caches_ever_shorter": ("CachePointBlock", "ttl"),
+    "claude_cites_no_results": ("DocumentBlock", "citations"),
+    "claude_cites_pdfs_and_texts": ("DocumentBlock", "citations"),
+    "claude_uses_strict_tools_without_limits": ("ToolSpecification", "strict"),
     "messages_are_not_the_systems": ("ConversationRole", "system"),
     "messages_do_not_change_tools": ("ContentBlock", "toolRemoval"),
+    "newer_claudes_answer_without_a_schema": ("ConverseRequest", "outputConfig"),
+    "newer_claudes_have_no_strict_tools": ("ToolSpecification", "strict"),
+    "nova_caches_for_five_minutes": ("CachePointBlock", "ttl"),
     "output_schema_is_json": ("ConverseRequest", "outputConfig"),
     "service_tier_is_one": ("ConverseRequest", "serviceTier"),
+    "some_cite_nothing": ("DocumentBlock", "citations"),
     "some_claudes_answer_without_a_schema": ("ConverseRequest", "outputConfig"),
+    "some_claudes_have_no_strict_tools": ("ToolSpecification", "strict"),
 }
 """Rules about members and values that older versions of botocore do not know: there they break another rule first."""
 

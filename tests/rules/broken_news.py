@@ -36,6 +36,18 @@ LARGE = "A" * (5 * 1024 * 1024 + 4)
 PAGES = [document(f"Report {n}") for n in range(4)]
 
 
+LIMITED: Json = {"n": {"type": "integer", "minimum": 1, "maximum": 5}, "all": {"type": "array", "maxItems": 3}}
+
+
+def cited(form: str) -> Json:
+    return {"document": document(bytes="aGk=")["document"] | {"format": form, "citations": {"enabled": True}}}
+
+
+def strictly(schema: Json, *, strict: bool = True) -> Json:
+    spec = {"name": "see", "inputSchema": {"json": {"type": "object", **schema}}, "strict": strict}
+    return {"toolConfig": {"tools": [*config()["toolConfig"]["tools"], CACHE_POINT, {"toolSpec": spec}]}}
+
+
 def answered_by(schema: str) -> Json:
     structure = {"jsonSchema": {"name": "answer", "schema": schema}}
     return {"outputConfig": {"textFormat": {"type": "json_schema", "structure": structure}}}
@@ -46,6 +58,12 @@ BROKEN: dict[str, Broken] = {
         "modelId",
         "This model version has reached the end of its life. Please refer to the AWS documentation for more details.",
         model_id="us.amazon.nova-premier-v1:0",
+    ),
+    "prompts_have_settings_of_their_own": Broken(
+        "inferenceConfig",
+        "The inferenceConfig field cannot be used with a prompt from Prompt management.",
+        model_id="arn:aws:bedrock:us-east-1:123456789012:prompt/ABCDEFGHIJ:1",
+        body={"inferenceConfig": {}},
     ),
     "service_tier_is_one": Broken(
         "serviceTier.type", "service tier provided is invalid", body={"serviceTier": {"type": "cheapest"}}
@@ -112,6 +130,60 @@ BROKEN: dict[str, Broken] = {
         SONNET,
         body={"system": [TEXT, CACHE_POINT]},
     ),
+    "claude_before_4_5_caches_for_five_minutes": Broken(
+        "messages[0].content[1].cachePoint.ttl",
+        PREFIX + "messages.0.content.0.cache_control.ttl: Extra inputs are not permitted",
+        [user(TEXT, HOUR)],
+        "us.anthropic.claude-sonnet-4-20250514-v1:0",
+    ),
+    "claude_has_no_top_p": Broken(
+        "additionalModelRequestFields.top_k",
+        PREFIX + "`top_k` is deprecated for this model.",
+        None,
+        "us.anthropic.claude-opus-5",
+        body={"additionalModelRequestFields": {"top_k": 5}},
+    ),
+    "claude_cites_no_results": Broken(
+        "messages[2].content[0].toolResult.content[0].document.citations",
+        "Citations are not supported in tool result documents.",
+        [user(TEXT), assistant(use()), user(result("a", cited("pdf")))],
+        SONNET,
+        body=config(),
+    ),
+    "claude_cites_pdfs_and_texts": Broken(
+        "messages[0].content[1].document.format",
+        "Unsupported document format. Only txt and pdf formats are supported when citations are enabled",
+        [user(TEXT, cited("docx"))],
+        SONNET,
+    ),
+    "some_claudes_have_no_strict_tools": Broken(
+        "toolConfig.tools[2].toolSpec.strict",
+        PREFIX + "tools.1.custom.strict: Extra inputs are not permitted",
+        None,
+        "us.anthropic.claude-sonnet-4-20250514-v1:0",
+        body=strictly({}, strict=False),
+    ),
+    "newer_claudes_have_no_strict_tools": Broken(
+        "toolConfig.tools[2].toolSpec.strict",
+        PREFIX + "tools.1.custom.strict: Extra inputs are not permitted",
+        None,
+        "us.anthropic.claude-sonnet-5",
+        body=strictly({}),
+    ),
+    "claude_uses_strict_tools_without_limits": Broken(
+        "toolConfig.tools[2].toolSpec.inputSchema.json.properties.all",
+        PREFIX + "tools.1.custom: For 'array' type, property 'maxItems' is not supported",
+        None,
+        SONNET,
+        body=strictly({"properties": {"all": LIMITED["all"]}}),
+    ),
+    "claude_answers_without_limits": Broken(
+        f"{OUTPUT}.properties.n",
+        PREFIX + "output_config.format.schema: For 'integer' type, properties maximum, minimum are not supported",
+        None,
+        SONNET,
+        body=answered_by(json.dumps({"type": "object", "additionalProperties": False, "properties": LIMITED})),
+    ),
     "claude_tools_are_no_choice": Broken(
         f"{SCHEMA}.anyOf",
         f"{CUSTOM}: input_schema does not support oneOf, allOf, or anyOf at the top level",
@@ -162,6 +234,13 @@ BROKEN: dict[str, Broken] = {
         "outputConfig.textFormat",
         PREFIX + "output_config.format: Extra inputs are not permitted",
         None,
+        "global.anthropic.claude-fable-5",
+        body=answered_by('{"type": "object", "additionalProperties": false}'),
+    ),
+    "newer_claudes_answer_without_a_schema": Broken(
+        "outputConfig.textFormat",
+        PREFIX + "output_config.format: Extra inputs are not permitted",
+        None,
         "us.anthropic.claude-opus-4-7",
         body=answered_by('{"type": "object", "additionalProperties": false}'),
     ),
@@ -193,9 +272,40 @@ BROKEN: dict[str, Broken] = {
     ),
     "nova_tools_have_no_cache_point": Broken(
         "toolConfig.tools[1].cachePoint",
-        PREFIX + "Malformed input request: #/toolConfig/tools/1: extraneous key [cachePoint] is not permitted, please "
+        PREFIX + "Malformed input request: #/toolConfig/tools/0: extraneous key [cachePoint] is not permitted, please "
         "reformat your input and try again.",
         body={"toolConfig": {"tools": [*config()["toolConfig"]["tools"], CACHE_POINT]}},
+    ),
+    "nova_caches_no_results": Broken(
+        "messages[2].content[1].cachePoint",
+        PREFIX + "Malformed input request: #/messages/2/content/0: extraneous key [cachePoint] is not permitted, "
+        "please reformat your input and try again.",
+        [user(TEXT, CACHE_POINT), assistant(use()), user(result("a", TEXT), CACHE_POINT, TEXT, CACHE_POINT)],
+        body=config(),
+    ),
+    "nova_caches_for_five_minutes": Broken(
+        "system[1].cachePoint.ttl",
+        "Extended TTL prompt caching is only supported for Anthropic models",
+        body={"system": [TEXT, HOUR]},
+    ),
+    "some_cache_nothing": Broken(
+        "messages[0].content[1].cachePoint",
+        "You invoked an unsupported model or your request did not allow prompt caching. See the documentation for more "
+        "information.",
+        [user(TEXT, CACHE_POINT)],
+        LLAMA,
+    ),
+    "some_have_no_temperature": Broken(
+        "inferenceConfig.topP",
+        "This model doesn't support the topP field. Remove topP and try again.",
+        None,
+        "global.xai.grok-4.6",
+        body={"inferenceConfig": {"topP": 1}},
+    ),
+    "some_cite_nothing": Broken(
+        "messages[0].content[1].document.citations",
+        "This model doesn't support citations.",
+        [user(TEXT, cited("pdf"))],
     ),
     "nova_schemas_define_nothing": Broken(
         f"{SCHEMA}.$defs",

@@ -25,6 +25,7 @@ from tests.rules.asking import (
     user,
 )
 from tests.rules.broken import ALL, BROKEN
+from tests.rules.broken_news import cited
 
 MALFORMED_ID = "not a model"
 
@@ -71,6 +72,7 @@ def test_a_made_up_model_id_is_fine_but_at_the_strict_level() -> None:
         ("global.anthropic.claude-sonnet-5", "anthropic.claude-sonnet-5"),
         ("arn:aws:bedrock:us-east-1::foundation-model/meta.llama3-8b-instruct-v1:0", "meta.llama3-8b-instruct-v1:0"),
         ("arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc", "abc"),
+        ("in.moonshotai.kimi-k3", "moonshotai.kimi-k3"),
         ("my.model", "my.model"),
     ],
 )
@@ -96,6 +98,13 @@ def test_what_a_model_accepts_is_not_refused() -> None:
         asked = BROKEN[name].asked
         assert refusal_of(asked) is not None
         assert refusal_of(RuleRequest(asked.operation, accepting, asked.body)) is None
+
+
+@pytest.mark.parametrize("content", [(TEXT, cited("txt"), CACHE_POINT), (result("a", TEXT), cited("txt"), TEXT)])
+def test_claude_gets_a_document_with_citations_as_it_is(content: tuple[Json, ...]) -> None:
+    """It is no text to Claude, as one without them is."""
+    messages = [user(TEXT), assistant(use()), user(*content)] if "toolResult" in content[0] else [user(*content)]
+    assert refusal_of(RuleRequest("Converse", SONNET, {"messages": messages, **config()}), "strict") is None
 
 
 IN_A_ROW = {

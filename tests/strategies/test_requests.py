@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import ConverseServer, Reply, ReplyError, bedrock, fake_converse, reply
+from converse_strategies import leaves
 from converse_strategies.message import MAX_CACHE_POINTS, MAX_DOCUMENTS
 from converse_strategies.requests import (
     EFFORTS,
     LEAST_MOST_TOKENS,
-    PROMPT,
     converse_requests,
     inference_configs,
     output_configs,
@@ -137,7 +137,7 @@ def test_the_schema_of_an_output_is_json_of_an_object(config: Json) -> None:
         assert json.loads(schema)["type"] == "object"
 
 
-@given(converse_requests(model_ids=st.just(PROMPT)))
+@given(converse_requests(model_ids=st.just(leaves.PROMPT)))
 def test_a_request_of_a_stored_prompt_says_nothing_that_is_in_the_prompt(request: Json) -> None:
     assert "promptVariables" in request
     assert not FORBIDDEN_WITH_A_PROMPT & set(request)
@@ -218,7 +218,7 @@ def client() -> Any:
 @given(request=converse_requests(), response=converse_responses())
 def test_request_and_response_come_through_boto_unchanged(client: Any, request: Json, response: Json) -> None:
     with fake_converse(whole(response)) as fake:
-        assert without_metadata(client.converse(**request)) == as_botocore_reads(response)
+        assert without_metadata(client.converse(**request)) == as_botocore_reads(returned(request) | response)
     assert fake.calls[0].params == request
 
 
@@ -236,7 +236,7 @@ def test_request_and_response_come_through_the_server_unchanged(
 ) -> None:
     with converse_server.script(whole(response)) as fake:
         over_http = boto.client("bedrock-runtime", endpoint_url=fake.url, **KEYS)
-        assert without_metadata(over_http.converse(**request)) == as_botocore_reads(response)
+        assert without_metadata(over_http.converse(**request)) == as_botocore_reads(returned(request) | response)
     assert fake.calls[0].params == request
 
 
@@ -251,6 +251,11 @@ def whole(response: Json) -> Reply:
         performance_config=response.get("performanceConfig"),
         service_tier=response.get("serviceTier"),
     )
+
+
+def returned(request: Json) -> Json:
+    """What an answer repeats of its request, as Bedrock does."""
+    return {name: request[name] for name in ("performanceConfig", "serviceTier") if name in request}
 
 
 def without_metadata(response: Json) -> Json:

@@ -93,6 +93,15 @@ EVERY_REPLY: dict[str, Reply] = {
 }
 
 
+def test_the_latency_of_the_request_is_returned() -> None:
+    """As recorded; a reply that has its own keeps it."""
+    asked: dict[str, Any] = {"performanceConfig": {"latency": "optimized"}}
+    for answer, latency in (("text", "optimized"), ("everything beside", "standard")):
+        whole = json.loads(data(Endpoint(EVERY_REPLY[answer]).exchange(request("converse", NOVA, **asked))))
+        streamed = events(Endpoint(EVERY_REPLY[answer]).exchange(request(model_id=NOVA, **asked)))[-1]["metadata"]
+        assert whole["performanceConfig"] == streamed["performanceConfig"] == {"latency": latency}
+
+
 @pytest.mark.parametrize("model_id", [CLAUDE, NOVA, "cohere.command-r-v1:0", "meta.llama3", "openai.gpt-oss", "mine"])
 @pytest.mark.parametrize("name", EVERY_REPLY)
 def test_what_is_streamed_is_legal_and_botocore_reads_it(name: str, model_id: str) -> None:

@@ -200,7 +200,7 @@ def test_claude_thinks_first_where_it_is_asked_to(converse: Fake) -> None:
 
 ANSWER: Mapping[str, Any] = {
     "type": "object",
-    "properties": {"score": {"type": "integer", "minimum": 1}, "why": {"type": "string"}},
+    "properties": {"score": {"type": "integer", "examples": [1]}, "why": {"type": "string"}},
     "required": ["score", "why"],
     "additionalProperties": False,
 }

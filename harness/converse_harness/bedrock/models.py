@@ -226,7 +226,7 @@ _CUT_AS: Final[Mapping[str, str]] = {
 """Maps each maker to the name of the model family that describes how its models cut answers into deltas. For the models
 of other makers, this family is "neutral"."""
 
-_REGIONS: Final = frozenset({"apac", "au", "ca", "eu", "global", "jp", "sa", "us", "us-gov"})
+_REGIONS: Final = frozenset({"apac", "au", "ca", "eu", "global", "in", "jp", "sa", "us", "us-gov"})
 """The id prefixes of cross-region inference profiles."""
 
 

@@ -27,6 +27,7 @@ from converse_harness.endpoint.call import SCRIPTED
 from converse_harness.endpoint.rehearsal import own_rules, targets_of, unknown_target
 from converse_harness.endpoint.rehearsal_report import Asked, RefusedCall, RehearsalReport
 from converse_harness.errors import DamagedData, ReplyError
+from converse_harness.recordings.replies import RecordedExchange
 
 DESCRIPTION: Final = (
     "Report which recorded requests Bedrock would refuse if they went to MODEL, by the rules that the fake has: the "
@@ -71,14 +72,14 @@ def _rehearse(path: Path, report: RehearsalReport) -> None:
     """Add the requests of a recording to the report. Equal requests to one model are added only once."""
     asked: dict[str, Asked] = {}
     seen: set[str] = set()
-    for exchange in session_in(path, _TROUBLE).exchanges:
-        if exchange.operation not in SCRIPTED:
-            continue
+    exchanges = [each for each in session_in(path, _TROUBLE).exchanges if each.operation in SCRIPTED]
+    answered = {_key(each) for each in exchanges if each.head.get("status") == HTTPStatus.OK}
+    for exchange in exchanges:
         name = f"{path} call {exchange.call['call']}"
         if exchange.head.get("status") == HTTPStatus.BAD_REQUEST:
             report.left_out[name] = "refused"
             continue
-        key = json.dumps([exchange.operation, exchange.model_id, exchange.request], sort_keys=True)
+        key = _key(exchange)
         if key in seen:
             continue
         seen.add(key)
@@ -86,9 +87,12 @@ def _rehearse(path: Path, report: RehearsalReport) -> None:
             shape = bedrock.operation(exchange.operation).input_shape.name
             body = bedrock.read_json(shape, exchange.request, recorded=True)
             request = RuleRequest(exchange.operation, exchange.model_id, body)
-            # Bedrock accepted this request with its own model. Rules that refuse it even so are ignored: they are
-            # wrong, or the recording contains shortened media.
+            # If Bedrock answered this request with its own model, rules that refuse it even so are ignored: they are
+            # wrong, or the recording contains shortened media. An error, such as throttling, does not show this.
             accepted = own_rules(request)
+            if accepted and key not in answered:
+                report.left_out[name] = "refused"
+                continue
             targets = [each for each in enumerate(report.targets) if each[1].replaces(exchange.model_id)]
             refused = [(index, each) for index, target in targets for each in target.refusals(request, but=accepted)]
         except (bedrock.NotInModel, DamagedData):
@@ -101,3 +105,8 @@ def _rehearse(path: Path, report: RehearsalReport) -> None:
         of_id.refused += (RefusedCall(index, *call, each.rule.name, each.message, line) for index, each in refused)
         of_id.unjudged.update((index, name) for index, target in targets for name in target.unjudged_fields(request))
     report.add(str(path), asked)
+
+
+def _key(exchange: RecordedExchange) -> str:
+    """Return a text that is the same for equal requests to one model."""
+    return json.dumps([exchange.operation, exchange.model_id, exchange.request], sort_keys=True)

@@ -20,8 +20,8 @@ from converse_harness.json_values import object_of
 ALL: Final = "all"
 """The word for many targets: the newest model of each line of models in the table, for example of Claude Opus."""
 
-_OF_FIELDS: Final = tuple(rule for rule in BY_NAME.values() if FIELDS in parts_of(rule.find))
-"""The rules that read the request member `additionalModelRequestFields`."""
+_OF_FIELDS: Final = tuple(rule for rule in PROFILES if FIELDS in parts_of(rule.find))
+"""The rules of single models that read the request member `additionalModelRequestFields`."""
 
 
 class RehearsalTarget(NamedTuple):
@@ -91,11 +91,11 @@ class RehearsalTarget(NamedTuple):
     def unjudged_fields(self, asked: RuleRequest) -> list[str]:
         """Return the names of the request's additional model request fields that no rule for this model reads.
 
-        >>> asked = RuleRequest("Converse", "m", {"additionalModelRequestFields": {"thinking": {}, "top_k": 5}})
+        >>> asked = RuleRequest("Converse", "m", {"additionalModelRequestFields": {"thinking": {}, "effort": 5}})
         >>> target_of("us.anthropic.claude-opus-5").unjudged_fields(asked)
-        ['top_k']
+        ['effort']
         >>> target_of("us.amazon.nova-pro-v1:0").unjudged_fields(asked)
-        ['thinking', 'top_k']
+        ['effort', 'thinking']
         """
         name = self.standing.id
         judged = JUDGED_FIELDS if any(name in rule.models for rule in _OF_FIELDS) else ()

@@ -296,10 +296,18 @@ def _last_chunk(reply: Reply, occasion: Occasion, sent: int) -> Chunk | None:
     return None
 
 
+_RETURNED: Final = ("performanceConfig", "serviceTier")
+"""Members of the request that Bedrock returns in the answer if the request has them. Source: recorded, of Converse."""
+
+
 def _options(body: MessageBody, reply: Reply, occasion: Occasion, sent: int) -> dict[str, Any]:
     options = {name: body.options[name] for name in METADATA if name in body.options} if body.options else {}
     if "trace" in options:
         options["trace"] = guardrails.named(options["trace"], occasion.call.guardrail)
+    if reply.recorded is None:
+        for name in _RETURNED:
+            if name in occasion.call.body and bedrock.has_member("ConverseResponse", name):
+                options.setdefault(name, occasion.call.body[name])
     options["usage"] = usage(occasion.call, body, options.get("usage"), occasion.model)
     pauses = reply.pace.first + reply.pace.each * sent
     options.setdefault("metrics", {"latencyMs": 250 + 12 * options["usage"]["outputTokens"] + round(1000 * pauses)})

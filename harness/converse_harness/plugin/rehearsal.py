@@ -10,6 +10,7 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import lru_cache
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -167,9 +168,9 @@ class _TestRehearsal:
         """Hashes of the requests that were checked: a request that is sent again is not checked again."""
         self._asked: dict[str, Asked] = {}
         """Maps each model id to the requests to this model."""
-        self._doubtful: list[Call] = []
-        """Calls that their own model's rules refuse, and calls whose answers come from the real Bedrock or a recording.
-        """
+        self._doubtful: dict[int, list[Call]] = {}
+        """Calls that their own model's rules refuse, and calls whose answers come from the real Bedrock or a recording,
+        by the hashes of their requests."""
         self._off = False
         """Whether any call was made to a fake whose setting `rules` is "off"."""
 
@@ -180,6 +181,8 @@ class _TestRehearsal:
             return
         seen = hash((call.operation, call.model_id, call.raw))
         with self._lock:
+            if call.refusal is not None or call.answered.passed_on is not None or endpoint.script.recordings:
+                self._doubtful.setdefault(seen, []).append(call)
             if seen in self._seen:
                 return
             self._seen.add(seen)
@@ -192,8 +195,6 @@ class _TestRehearsal:
         if request is None or request.body is not call.body:  # meanwhile another thread has checked an equal request
             request = RuleRequest(str(call.operation), call.model_id, call.body, call.stands_for)
         but: frozenset[str] = frozenset() if call.refusal is None else own_rules(request)
-        if call.refusal is not None or call.answered.passed_on is not None or endpoint.script.recordings:
-            self._doubtful.append(call)
         refused = list[RefusedCall]()
         unjudged = set[tuple[int, str]]()
         for index in asked.targets:
@@ -212,7 +213,7 @@ class _TestRehearsal:
         The value is not a text, because all texts of a report are searched for secrets, which takes long.
         """
         left_out: LeftOut = "off" if self._off else ""
-        if any(call.status == _REFUSED if _was_recorded(call) else call.refusal for call in self._doubtful):
+        if any(map(_are_refused, self._doubtful.values())):
             left_out = "refused"
         asked: list[_OfId] = []
         for name, each in self._asked.items():
@@ -222,8 +223,16 @@ class _TestRehearsal:
         return (asked, left_out) if asked or left_out else None
 
 
-_REFUSED: Final = 400
-"""The HTTP status of a request that is refused."""
+def _are_refused(calls: list[Call]) -> bool:
+    """Whether the request of some equal calls is refused by its own model.
+
+    An answer of Bedrock counts more than the rules; an error of Bedrock that is no refusal, such as throttling, counts
+    nothing.
+    """
+    answers = {call.status for call in calls if _was_recorded(call)}
+    if not answers.isdisjoint((HTTPStatus.OK, HTTPStatus.BAD_REQUEST)):
+        return HTTPStatus.OK not in answers
+    return any(call.refusal is not None for call in calls)
 
 
 @lru_cache(512)

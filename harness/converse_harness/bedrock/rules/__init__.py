@@ -12,6 +12,7 @@ from converse_harness.bedrock.rules.claude_contents import CLAUDE_CONTENTS
 from converse_harness.bedrock.rules.contents import CONTENTS
 from converse_harness.bedrock.rules.families import OTHER_FAMILIES
 from converse_harness.bedrock.rules.gateway import REQUEST
+from converse_harness.bedrock.rules.nova import NOVA
 from converse_harness.bedrock.rules.rule import LEVELS, VERDICTS, Models, Refusal, Rule, RuleLevel, Verdict, Witness
 
 __all__ = [
@@ -37,7 +38,7 @@ __all__ = [
 GATEWAY: Final[tuple[Rule, ...]] = (*REQUEST, *CONTENTS)
 """The rules that Bedrock's gateway applies before any model receives a request."""
 
-PROFILES: Final[tuple[Rule, ...]] = (*CLAUDE_TALK, *CLAUDE_CONTENTS, *OTHER_FAMILIES)
+PROFILES: Final[tuple[Rule, ...]] = (*CLAUDE_TALK, *CLAUDE_CONTENTS, *NOVA, *OTHER_FAMILIES)
 """The rules of single model families."""
 
 RULES: Final[tuple[Rule, ...]] = (*GATEWAY, *PROFILES)

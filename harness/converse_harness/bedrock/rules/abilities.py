@@ -74,6 +74,14 @@ def tiers_that_are_none(asked: RuleRequest) -> bool:
 
 
 @needs("inferenceConfig")
+def samplings(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Find a temperature and a topP."""
+    for name in ("temperature", "topP"):
+        if name in asked.inference:
+            yield RuleViolation(f"inferenceConfig.{name}", {"name": name})
+
+
+@needs("inferenceConfig")
 def blank_stop_sequences(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Find stop sequences that are empty or only whitespace."""
     for k, text in enumerate(asked.inference.get("stopSequences", ())):

@@ -154,8 +154,8 @@ Finder = Callable[[RuleRequest], Iterator[RuleViolation]]
 FIELDS: Final = "additionalModelRequestFields"
 """The name of the request's member with fields that only some models have."""
 
-JUDGED_FIELDS: Final = frozenset({"thinking"})
-"""The names of those additional model request fields that the rules check; see `RuleRequest.thinking`."""
+JUDGED_FIELDS: Final = frozenset({"thinking", "top_k", "top_p"})
+"""The names of those additional model request fields that the rules check."""
 
 _NEEDED: set[str] = set()
 _NEEDS: dict[Finder, frozenset[str]] = {}

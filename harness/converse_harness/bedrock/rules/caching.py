@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at, in_places, in_tools, needs
+from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at, in_places, needs
+from converse_harness.bedrock.rules.media import becomes_a_text
 
 _MOST_POINTS: Final = 4
 
@@ -19,9 +20,9 @@ def too_many_points(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 
 points_after_a_file: Final = in_places(
-    "cachePoint", breaks=lambda asked, n, m: asked.block(n, m - 1).get("document", {}).get("format", "pdf") != "pdf"
+    "cachePoint", breaks=lambda asked, n, m: becomes_a_text(asked.block(n, m - 1).get("document", {}))
 )
-"""Finds cache points directly after a document that Claude receives as text (every format but PDF)."""
+"""Finds cache points directly after a document that Claude receives as text."""
 
 points_after_a_thought: Final = in_places(
     "cachePoint", breaks=lambda asked, n, m: "reasoningContent" in asked.block(n, m - 1)
@@ -31,8 +32,35 @@ points_after_a_thought: Final = in_places(
 points_after_nothing: Final = in_places("cachePoint", breaks=lambda asked, n, m: m == 0)
 """Finds cache points at the beginning of a message."""
 
-points_among_tools: Final = in_tools(lambda tool: "cachePoint" in tool, "cachePoint")
-"""Finds cache points in the list of tools."""
+
+@needs("toolConfig")
+def points_among_tools(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Find cache points in the list of tools. `k`, the index in Nova's message, is that of the tool before."""
+    for k, tool in enumerate(asked.tools):
+        if "cachePoint" in tool:
+            yield RuleViolation(f"toolConfig.tools[{k}].cachePoint", {"k": max(k - 1, 0)})
+
+
+@needs("cachePoint")
+def points_after_a_result(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Find cache points directly after a tool result. `m`, the index in Nova's message, is that of the result."""
+    for n, m, _ in asked.blocks("cachePoint"):
+        if "toolResult" in asked.block(n, m - 1):
+            yield RuleViolation(at(n, m, "cachePoint"), {"n": n, "m": m - 1})
+
+
+@needs("toolConfig", "system", "cachePoint")
+def any_point(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Find all cache points."""
+    yield from (RuleViolation(path) for path, _, _ in _points(asked))
+
+
+@needs("toolConfig", "system", "cachePoint")
+def long_times(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Find cache points with a lifetime of one hour."""
+    for path, told, point in _points(asked):
+        if point.get("ttl", _SHORT) != _SHORT:
+            yield RuleViolation(f"{path}.ttl", {"place": told})
 
 
 @needs("toolConfig", "system", "cachePoint")

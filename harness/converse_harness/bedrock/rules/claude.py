@@ -6,7 +6,7 @@ from typing import Final
 
 from converse_harness.bedrock.rules import caching, conversation, thinking
 from converse_harness.bedrock.rules.asked import in_blocks, in_request, in_shown
-from converse_harness.bedrock.rules.rule import MODEL, Claude, Models, Rule, recorded, reported
+from converse_harness.bedrock.rules.rule import MODEL, Claude, Models, Rule, documented, recorded, reported
 
 _CLAUDE: Final = Models(only=(Claude(),))
 _CLAUDE_4_ON: Final = Models(only=(Claude(since=(4,)),))
@@ -253,6 +253,20 @@ CLAUDE_TALK: Final = (
         "(logancyang/obsidian-copilot#2600, 2026-06-12)",
     ),
     Rule(
+        "claude_has_no_top_p",
+        "Claude from 4.7 on gets neither topP nor top_k",
+        MODEL + "`{name}` is deprecated for this model.",
+        thinking.other_samplings,
+        (
+            reported("NousResearch/hermes-agent#38717", "2026-06-04", "Opus 4.7, Opus 4.8"),
+            reported("router-for-me/CLIProxyAPI#4383", "2026-07-17", "Opus 4.7, Opus 4.8, Fable 5, not Bedrock"),
+            reported("mnfst/modelparams.dev#238", "2026-08-17", "Opus 4.8, not Bedrock, top_k as well"),
+            documented("its model card of Opus 4.7", "2026-08"),
+        ),
+        _CLAUDE_4_7_ON,
+        remark="the wording was seen at Anthropic's own API, and of the temperature at Bedrock",
+    ),
+    Rule(
         "claude_has_one_way_to_choose",
         "Claude from 4.1 on gets a temperature or topP, not both",
         MODEL + "`temperature` and `top_p` cannot both be specified for this model. Please use only one.",
@@ -307,6 +321,15 @@ CLAUDE_TALK: Final = (
         _CLAUDE,
     ),
     Rule(
+        "claude_before_4_5_caches_for_five_minutes",
+        "a cache point for Claude before 4.5 does not last an hour",
+        MODEL + "{place}.cache_control.ttl: Extra inputs are not permitted",
+        caching.long_times,
+        (reported("earendil-works/pi#1570", "2026-02-20", "Opus 4, Opus 4.1, Sonnet 4, 3.7 Sonnet, 3.5"),),
+        Models(only=(Claude(before=(4, 5)),)),
+        remark="quoted without the place",
+    ),
+    Rule(
         "claude_has_few_cache_points",
         "Claude is given four cache points at most",
         MODEL + "A maximum of 4 blocks with cache_control may be provided. Found {count}.",
@@ -317,7 +340,7 @@ CLAUDE_TALK: Final = (
     ),
     Rule(
         "claude_caches_no_file",
-        "a cache point for Claude does not come right after a document that is not a PDF",
+        "a cache point for Claude does not come right after a document that is no PDF and has no citations",
         MODEL + "messages.{n}.content.{m}.type: Field required",
         caching.points_after_a_file,
         (
@@ -326,6 +349,7 @@ CLAUDE_TALK: Final = (
             reported("aws/aws-sdk-java-v2#6277", "2026-08-05", "Sonnet 5"),
         ),
         _CLAUDE,
-        remark="the number of the block was seen as its own and as one more",
+        remark="the number of the block was seen as its own and as one more; that documents with citations are taken "
+        "says pydantic-ai's profile of Bedrock's models (2026-11)",
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from converse_harness.bedrock.rules import abilities, images, media, schemas, tools
-from converse_harness.bedrock.rules.asked import in_blocks, in_request, in_shown
+from converse_harness.bedrock.rules.asked import in_blocks, in_request, in_results, in_shown
 from converse_harness.bedrock.rules.rule import (
     MODEL,
     MULTIMODAL,
@@ -22,10 +22,23 @@ from converse_harness.bedrock.rules.rule import (
 _CLAUDE: Final = Models(only=(Claude(),))
 _CLAUDE_4_ON: Final = Models(only=(Claude(since=(4,)),))
 
+_STRICT: Final = MODEL + "tools.{k}.custom.strict: Extra inputs are not permitted"
+_NO_SCHEMA: Final = MODEL + "output_config.format: Extra inputs are not permitted"
+_STRUCTURED: Final = coded(
+    "pydantic-ai, its profile of Bedrock's models",
+    "2026-10-29",
+    "patterns of Opus 4.7 were tried; only Opus 4.1 and Fable 5 are without structured output",
+)
+"""A Witness for structured output of newer Claude: AWS seems to have added it in autumn 2026."""
+
+_output_formats: Final = in_request(
+    "outputConfig.textFormat", lambda asked: "textFormat" in asked.body.get("outputConfig", {}), "outputConfig"
+)
+
 CLAUDE_CONTENTS: Final = (
     Rule(
         "claude_results_stand_without_files",
-        "a message to Claude with the result of a tool has no documents except PDFs",
+        "a message to Claude with the result of a tool has no documents except PDFs and those with citations",
         MODEL + "messages.{n}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. Each "
         "`tool_use` block must have a corresponding `tool_result` block in the next message.",
         media.files_beside_results,
@@ -61,6 +74,22 @@ CLAUDE_CONTENTS: Final = (
             recorded(MULTIMODAL, "2025-12", "Sonnet 4.5"),
             reported("strands-agents/harness-sdk#3610", "2026-08"),
         ),
+        _CLAUDE,
+    ),
+    Rule(
+        "claude_cites_no_results",
+        "a document in the result of a tool for Claude has no citations",
+        "Citations are not supported in tool result documents.",
+        in_results("document", breaks=media.is_cited, path=".citations"),
+        (reported("boto/boto3#4648", "2025-10-27"), reported("pydantic/pydantic-ai#7750", "2026-08-25")),
+        _CLAUDE,
+    ),
+    Rule(
+        "claude_cites_pdfs_and_texts",
+        "a document for Claude with citations has the format pdf or txt",
+        "Unsupported document format. Only txt and pdf formats are supported when citations are enabled",
+        in_blocks("document", media.is_cited_but_no_text, ".format"),
+        (reported("boto/boto3#4726", "2026-02-24"), reported("pydantic/pydantic-ai#7750", "2026-08-25")),
         _CLAUDE,
     ),
     Rule(
@@ -114,6 +143,53 @@ CLAUDE_CONTENTS: Final = (
         _CLAUDE,
     ),
     Rule(
+        "some_claudes_have_no_strict_tools",
+        "the tools for Claude Sonnet 4, Opus 4.1 and Fable 5.1 have no `strict`, not even false",
+        _STRICT,
+        schemas.strict_tools,
+        (
+            reported("BerriAI/litellm#33193", "2026-07-14", "Sonnet 4, as known from #31943"),
+            reported("lobehub/lobehub#19876", "2026-09-23", "Fable 5.1; Opus 5 and Fable 5 accept it"),
+            coded("pydantic-ai, its profile of Bedrock's models", "2026-11", "Opus 4.1, Fable 5.1"),
+        ),
+        Models(only=("anthropic.claude-sonnet-4-2*", "anthropic.claude-opus-4-1*", "anthropic.claude-fable-5-1*")),
+        remark="of false: BerriAI/litellm#35688 (2026-08-03, Sonnet 5)",
+    ),
+    Rule(
+        "newer_claudes_have_no_strict_tools",
+        "the tools for Claude Sonnet 5 and Opus 4.7, 4.8 and 5.5 have no `strict`",
+        _STRICT,
+        schemas.strict_tools,
+        (
+            reported("BerriAI/litellm#31582", "2026-06-29", "Opus 4.7, Opus 4.8; Sonnet 4.5 accepts it"),
+            reported("BerriAI/litellm#35688", "2026-08-03", "Sonnet 5, false as well"),
+            reported("lobehub/lobehub#19876", "2026-09-23", "Opus 5.5"),
+        ),
+        Models(
+            only=(
+                "anthropic.claude-sonnet-5",
+                "anthropic.claude-opus-4-7*",
+                "anthropic.claude-opus-4-8*",
+                "anthropic.claude-opus-5-5*",
+            )
+        ),
+        against=(_STRUCTURED,),
+        verdict="note",
+    ),
+    Rule(
+        "claude_uses_strict_tools_without_limits",
+        "the schema of a strict tool for Claude has no limits of numbers, no maxItems and no minItems above 1",
+        MODEL + "tools.{k}.custom: For '{type}' type, {keywords} not supported",
+        schemas.strict_tools_with_limits,
+        (
+            coded(
+                "pydantic-ai, its profile of Bedrock's models", "2026-05-19", "Sonnet 4.5, limits of strings are taken"
+            ),
+            reported("BerriAI/litellm#39115", "2026-09-01", "Haiku 4.5, Sonnet 4.6, Opus 4.6, maxItems"),
+        ),
+        _CLAUDE_4_ON,
+    ),
+    Rule(
         "claude_stops_at_more_than_whitespace",
         "a stop sequence for Claude is more than whitespace",
         MODEL + "stop_sequences: each stop sequence must contain non-whitespace",
@@ -132,26 +208,45 @@ CLAUDE_CONTENTS: Final = (
         remark="Claude 3 accepts open ones: recorded, dd-trace-py, bedrock_converse_boolean",
     ),
     Rule(
-        "some_claudes_answer_without_a_schema",
-        "Claude Sonnet 4, Opus 4.7, 4.8 and 5 are given no schema of the answer",
-        MODEL + "output_config.format: Extra inputs are not permitted",
-        in_request(
-            "outputConfig.textFormat", lambda asked: "textFormat" in asked.body.get("outputConfig", {}), "outputConfig"
+        "claude_answers_without_limits",
+        "the schema of the answer of Claude from 4 on has no limits of numbers, no maxItems and no minItems above 1",
+        MODEL + "output_config.format.schema: For '{type}' type, {keywords} not supported",
+        schemas.outputs_with_limits,
+        (
+            coded("pydantic-ai, its profile of Bedrock's models", "2026-05-19", "Sonnet 4.5"),
+            reported("BerriAI/litellm#29624", "2026-06-03", "minimum and maximum of a number"),
+            reported("vercel/ai#17197", "2026-07-14", "Sonnet 4.5, maxItems"),
+            reported("AgentToolkit/altk-boost#118", "2026-08-11", "Haiku 4.5, minimum and maximum of an integer"),
+            reported("gaiin-platform/amplify-genai-backend#383", "2026-08-21", "minimum and maximum of an integer"),
         ),
+        _CLAUDE_4_ON,
+        remark="limits of strings are accepted: recorded, pydantic-ai, test_bedrock_native_output_profile_default; the "
+        "wording for minItems is that of Anthropic's own API",
+    ),
+    Rule(
+        "some_claudes_answer_without_a_schema",
+        "Claude Sonnet 4, Opus 4.1 and Fable 5 are given no schema of the answer",
+        _NO_SCHEMA,
+        _output_formats,
+        (
+            reported("vercel/ai#17719", "2026-07-22", "Sonnet 4"),
+            coded("pydantic-ai, its profile of Bedrock's models", "2026-11", "Opus 4.1, Fable 5, Fable 5.1"),
+        ),
+        Models(only=("anthropic.claude-sonnet-4-2*", "anthropic.claude-opus-4-1*", "anthropic.claude-fable-5*")),
+        remark="Sonnet 4 said output_config instead of output_config.format",
+    ),
+    Rule(
+        "newer_claudes_answer_without_a_schema",
+        "Claude Opus 4.7, 4.8 and 5 are given no schema of the answer",
+        _NO_SCHEMA,
+        _output_formats,
         (
             reported("maximhq/bifrost#3184", "2026-05-01", "Opus 4.7"),
-            reported("vercel/ai#17719", "2026-07-22", "Sonnet 4"),
             reported("MattJColes/lgtmaybe#469", "2026-08-17", "Opus 5"),
         ),
-        Models(
-            only=(
-                "anthropic.claude-sonnet-4-2*",
-                "anthropic.claude-opus-4-7*",
-                "anthropic.claude-opus-4-8*",
-                "anthropic.claude-opus-5",
-            )
-        ),
-        remark="Sonnet 4 said output_config instead of output_config.format",
+        Models(only=("anthropic.claude-opus-4-7*", "anthropic.claude-opus-4-8*", "anthropic.claude-opus-5")),
+        against=(_STRUCTURED,),
+        verdict="note",
     ),
     Rule(
         "claude_images_are_of_their_format",

@@ -6,12 +6,25 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at, needs
+from converse_harness.bedrock.rules.asked import FIELDS, RuleRequest, RuleViolation, at, needs
 
 
 def has_no_message(asked: RuleRequest) -> bool:
     """Whether `messages` is empty, or is missing although the model id is not that of a stored prompt."""
-    return not asked.messages and ("messages" in asked.body or ":prompt/" not in asked.model_id)
+    return not asked.messages and ("messages" in asked.body or not _is_of_a_prompt(asked))
+
+
+@needs("inferenceConfig", "system", "toolConfig", FIELDS)
+def settings_beside_a_prompt(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Find members that a request must not have if its model id is that of a stored prompt."""
+    for name in ("inferenceConfig", "system", "toolConfig", FIELDS):
+        if name in asked.body and _is_of_a_prompt(asked):
+            yield RuleViolation(name, {"name": name})
+
+
+def _is_of_a_prompt(asked: RuleRequest) -> bool:
+    """Whether the model id is the ARN of a prompt of Prompt management."""
+    return ":prompt/" in asked.model_id
 
 
 def starts_with_another(asked: RuleRequest) -> Iterator[RuleViolation]:

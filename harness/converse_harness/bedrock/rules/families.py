@@ -1,4 +1,4 @@
-"""Rules of Bedrock's model families other than Claude.
+"""Rules of Bedrock's model families other than Claude and Nova.
 
 `Models.only` lists the models for which a witness (a public source) shows that the rule applies.
 """
@@ -8,12 +8,11 @@ from __future__ import annotations
 from typing import Final
 
 from converse_harness.bedrock.models import MODELS
-from converse_harness.bedrock.rules import abilities, caching, conversation, images, media, schemas, tools
-from converse_harness.bedrock.rules.asked import any_block, in_blocks, in_request, in_results
+from converse_harness.bedrock.rules import abilities, caching, conversation, images, media, tools
+from converse_harness.bedrock.rules.asked import any_block, in_blocks, in_request, in_results, in_shown
 from converse_harness.bedrock.rules.rule import (
     CLIENTS_KNOW,
     MODEL,
-    MULTIMODAL,
     PROBED,
     Claude,
     Models,
@@ -97,15 +96,6 @@ OTHER_FAMILIES: Final = (
         Models(only=("meta.llama3*",)),
     ),
     Rule(
-        "nova_results_have_no_files_in_s3",
-        "the result of a tool for Nova has no document and no video that is in S3",
-        MODEL + "Malformed input request: #/messages/{n}/content/{m}: extraneous key [toolResult] is not permitted, "
-        "please reformat your input and try again.",
-        media.results_with_files_in_s3,
-        (recorded(MULTIMODAL, "2025-12", "Nova 2 Lite"),),
-        Models(only=("amazon.nova*",)),
-    ),
-    Rule(
         "llama_and_mistral_speak_or_use_a_tool",
         "a message to Llama or to an older Mistral has texts or tools",
         "messages.{n}.content: Conversation blocks and tool use blocks cannot be provided in the same turn.",
@@ -118,15 +108,16 @@ OTHER_FAMILIES: Final = (
     ),
     Rule(
         "llama_and_mistral_speak_or_have_results",
-        "a message to Llama or to an older Mistral has results of tools or something else",
+        "a message to Llama, Writer or an older Mistral has results of tools or something else",
         "messages.{n}.content: Conversation blocks and tool result blocks cannot be provided in the same turn.",
         tools.blocks_beside_results,
         (
             reported("browser-use/browser-use#710", "2025-02-13", "Llama 3.3, Mistral Large"),
             reported("strands-agents/harness-sdk#1223", "2025-11-21", "Llama 4 Maverick"),
             reported("pydantic/pydantic-ai#6098", "2026-06-27", "Llama 4, Pixtral"),
+            coded("pydantic-ai, its profile of Bedrock's models", "2026-11", "Palmyra X4 and X5, in words not known"),
         ),
-        Models(only=(*_LLAMA, "mistral.mistral-large-24*", "mistral.pixtral*")),
+        Models(only=(*_LLAMA, "mistral.mistral-large-24*", "mistral.pixtral*", "writer.palmyra-x*")),
         remark="Claude 3 Opus said it as well in October 2024 (BerriAI/litellm#6053)",
     ),
     Rule(
@@ -209,6 +200,30 @@ OTHER_FAMILIES: Final = (
         Models(only=("qwen.qwen3-235b*", *_OPENAI)),
     ),
     Rule(
+        "some_have_no_temperature",
+        "Grok and GPT from 5.6 on get neither a temperature nor topP",
+        no_field("{name}"),
+        abilities.samplings,
+        (
+            reported("aws-samples/sample-kolya-br-proxy#104", "2026-08-27", "Grok 4.6"),
+            reported("NousResearch/hermes-agent#111043", "2026-09-14", "Grok 4.6"),
+            coded("pydantic-ai, its profile of Bedrock's models", "2026-11", "GPT 5.6, GPT 6, Grok 4.6"),
+        ),
+        Models(only=("xai.grok-4*", "openai.gpt-5.6*", "openai.gpt-6*")),
+        remark="for topP, and of GPT, the wording is thought to be the same",
+    ),
+    Rule(
+        "some_cite_nothing",
+        "a document for Nova, Llama, Pixtral or DeepSeek has no citations",
+        "This model doesn't support citations.",
+        in_shown("document", media.is_cited, ".citations"),
+        (
+            reported("boto/boto3#4608", "2025-09-04", "Sonnet 4, for a day"),
+            coded("pydantic-ai, its profile of Bedrock's models", "2026-10-20"),
+        ),
+        Models(only=("amazon.nova*", "meta.llama*", "mistral.pixtral*", "deepseek.*")),
+    ),
+    Rule(
         "some_have_no_system_prompt",
         "Mistral 7B and Titan are given no system prompt",
         "This model doesn't support system messages. Try again without a system message or use a model that supports "
@@ -249,53 +264,24 @@ OTHER_FAMILIES: Final = (
         Models(only=("moonshot*", "zai.*", "minimax.*", *_OPENAI)),
     ),
     Rule(
-        "nova_tools_have_no_cache_point",
-        "no cache point stands among the tools for Nova",
-        MODEL + "Malformed input request: #/toolConfig/tools/{k}: extraneous key [cachePoint] is not permitted, please "
-        "reformat your input and try again.",
-        caching.points_among_tools,
+        "some_cache_nothing",
+        "a request to DeepSeek, Kimi K2, Llama, Nemotron or Qwen has no cache point",
+        "You invoked an unsupported model or your request did not allow prompt caching. See the documentation for more "
+        "information.",
+        caching.any_point,
         (
-            reported("strands-agents/harness-sdk#449", "2025-07-14", "Nova Premier"),
-            reported("danny-avila/LibreChat#13838", "2026-06-18"),
-            reported("NousResearch/hermes-agent#97281", "2026-08-28", "Nova Pro"),
+            reported("anomalyco/opencode#782", "2025-07-08", "DeepSeek R1"),
+            reported("strands-agents/harness-sdk#1807", "2026-03-04", "Llama"),
+            reported("zeroclaw-labs/zeroclaw#7315", "2026-06-06", "Qwen3 Coder Next"),
+            reported("Portkey-AI/docs-core#1025", "2026-08-13", "Kimi K2.5"),
+            reported("BerriAI/litellm#39210", "2026-09-01", "Nemotron 3 Super"),
+            reported("strands-agents/harness-sdk#4168", "2026-09-04", "Nemotron 3 Super"),
         ),
-        Models(only=("amazon.nova*",)),
-    ),
-    Rule(
-        "nova_schemas_define_nothing",
-        "a tool's schema for Nova 1 has no definitions",
-        MODEL + "Malformed input request: #/toolConfig/tools/{n}/toolSpec/inputSchema/json: extraneous key [{key}] is "
-        "not permitted, please reformat your input and try again.",
-        schemas.with_definitions,
-        (
-            reported("lastmile-ai/mcp-agent#126", "2025-04-09"),
-            reported("zed-industries/zed#31815", "2025-05-31", "Nova Premier"),
+        Models(
+            only=("deepseek.*", "meta.llama*", "moonshot*.kimi-k2*", "nvidia.nemotron*", "qwen.*"),
         ),
-        Models(only=("amazon.nova-*-v1*",)),
-        against=(recorded("pydantic-ai and others, with keywords that were refused with it", ""),),
-        remark="additionalProperties, which was refused beside it, is accepted in newer recordings",
-        verdict="note",
-    ),
-    Rule(
-        "nova_tools_have_no_hyphens",
-        "the name of a tool for Nova has no hyphen",
-        MODEL
-        + "Model produced invalid sequence as part of ToolUse. Please refer to the model tool use troubleshooting "
-        "guide.",
-        tools.names_with_hyphens,
-        (reported("SEMOSS/Semoss#2892", "2026-08-13"),),
-        Models(only=("amazon.nova*",)),
-        remark="the request is accepted; the answer fails when Nova calls the tool",
-        verdict="note",
-    ),
-    Rule(
-        "nova_images_are_images",
-        "an image for Nova has the format that its block names",
-        MODEL + "detected file MIME type {found} does not match the expected type image/{said}",
-        images.of_another_format(images.media_type_of),
-        (coded("a client that sorts Bedrock's errors", "2026-11"),),
-        Models(only=("amazon.nova*",)),
-        framed=True,
+        remark="the whole text is of cline/cline#2064 (2025-03-03); two threads say that the status is 400",
+        error="AccessDeniedException",
     ),
     Rule(
         "llama_images_are_of_their_format",

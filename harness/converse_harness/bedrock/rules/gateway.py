@@ -101,6 +101,18 @@ REQUEST: Final = (
         remark="of other unions than content blocks thought",
     ),
     Rule(
+        "prompts_have_settings_of_their_own",
+        "a request to a stored prompt has no inferenceConfig, system, toolConfig and additionalModelRequestFields, not "
+        "even empty ones",
+        "The {name} field cannot be used with a prompt from Prompt management.",
+        conversation.settings_beside_a_prompt,
+        (
+            reported("langchain-ai/langchainjs#9310", "2025-11-03", "an empty inferenceConfig and an empty system"),
+            documented("API_runtime_Converse", "2026-10"),
+        ),
+        remark="the wording is ours: in the thread it is a ValidationException that speaks of an override",
+    ),
+    Rule(
         "conversation_is_not_empty",
         "the request has a message, unless the model id names a stored prompt",
         "A conversation must start with a user message. Try again with a conversation that starts with a user message.",

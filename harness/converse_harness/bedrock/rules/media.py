@@ -69,10 +69,25 @@ without_text: Final = in_places(
 """Finds documents in messages that have no text block."""
 
 
+def is_cited(document: Mapping[str, Any]) -> bool:
+    """Whether a document's citations are enabled."""
+    return bool(document.get("citations", {}).get("enabled", False))
+
+
+def becomes_a_text(document: Mapping[str, Any]) -> bool:
+    """Whether Claude receives a document as text: one of another format than PDF, without citations."""
+    return document.get("format", "pdf") != "pdf" and not is_cited(document)
+
+
+def is_cited_but_no_text(document: Mapping[str, Any]) -> bool:
+    """Whether a document's citations are enabled, although it is a file of another format than PDF and plain text."""
+    is_file = document.get("source", {}).keys().isdisjoint(_CITED_SOURCES)
+    return is_file and is_cited(document) and document.get("format", "pdf") not in ("pdf", "txt")
+
+
 def is_for_citations(document: Mapping[str, Any]) -> bool:
     """Whether a document has a source that is allowed only with citations, although its citations are not enabled."""
-    cited = document.get("citations", {}).get("enabled", False)
-    return not cited and not document.get("source", {}).keys().isdisjoint(_CITED_SOURCES)
+    return not is_cited(document) and not document.get("source", {}).keys().isdisjoint(_CITED_SOURCES)
 
 
 results_with_files_in_s3: Final = in_results("document", "video", breaks=is_in_s3, path=".source.s3Location")
@@ -81,8 +96,8 @@ results_with_files_in_s3: Final = in_results("document", "video", breaks=is_in_s
 
 @needs("document")
 def files_beside_results(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find messages with both a tool result and a document that Claude receives as text (every format but PDF)."""
-    files = {n for n, _, document in asked.blocks("document") if document.get("format", "pdf") != "pdf"}
+    """Find messages with both a tool result and a document that Claude receives as text."""
+    files = {n for n, _, document in asked.blocks("document") if becomes_a_text(document)}
     for n in sorted(files):
         ids = [result.get("toolUseId", "") for each, _, result in asked.blocks("toolResult") if each == n]
         if ids:

@@ -26,17 +26,23 @@ def _in_schemas(wrong: Callable[[Any], Iterable[Steps]]) -> Finder:
 
     @needs("toolConfig")
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
-        specs = [
-            (n, tool["toolSpec"].get("inputSchema", {})) for n, tool in enumerate(asked.tools) if "toolSpec" in tool
-        ]
-        # `k`, the index in a model's message, counts only tools, because the model does not receive the cache points.
-        for k, (n, schema) in enumerate(specs):
+        for n, k, spec in _specs(asked):
+            schema = spec.get("inputSchema", {})
             for steps in wrong(schema["json"]) if "json" in schema else ():
                 path = ".".join((f"toolConfig.tools[{n}].toolSpec.inputSchema.json", *steps))
                 found = _type_of(member_of(schema["json"], *steps))
                 yield RuleViolation(path, {"n": n, "k": k, "key": ".".join(steps), "found": found})
 
     return find
+
+
+def _specs(asked: RuleRequest) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
+    """Yield (index among the tools and cache points, index among the tools, toolSpec) for each tool of the request.
+
+    A model's message contains the second index, because the model does not receive the cache points.
+    """
+    places = [n for n, tool in enumerate(asked.tools) if "toolSpec" in tool]
+    yield from ((n, k, asked.tools[n]["toolSpec"]) for k, n in enumerate(places))
 
 
 @_in_schemas
@@ -98,6 +104,56 @@ def outputs_by_open_objects(asked: RuleRequest) -> Iterator[RuleViolation]:
     for path, schema in _walk(_output_schema(asked)):
         if is_object(schema) and schema.get("type") == "object" and schema.get("additionalProperties") is not False:
             yield RuleViolation(".".join((OUTPUT, *path)))
+
+
+@needs("outputConfig")
+def outputs_with_limits(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Find limits in the schema for structured output that Claude's structured output does not support."""
+    yield from _limits(OUTPUT, _output_schema(asked))
+
+
+@needs("toolConfig")
+def strict_tools(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Find tools with the member `strict`, whatever its value."""
+    for n, k, spec in _specs(asked):
+        if "strict" in spec:
+            yield RuleViolation(f"toolConfig.tools[{n}].toolSpec.strict", {"k": k})
+
+
+@needs("toolConfig")
+def strict_tools_with_limits(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Find limits in the schemas of strict tools that Claude's structured output does not support."""
+    for n, k, spec in _specs(asked):
+        if spec.get("strict"):
+            place = f"toolConfig.tools[{n}].toolSpec.inputSchema.json"
+            yield from _limits(place, member_of(spec, "inputSchema", "json"), k=k)
+
+
+_OF_NUMBERS: Final = frozenset({"exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "multipleOf"})
+_LIMITS: Final[Mapping[str, frozenset[str]]] = {
+    "array": frozenset({"maxItems"}),
+    "integer": _OF_NUMBERS,
+    "number": _OF_NUMBERS,
+}
+"""Maps types to the keywords that Claude's structured output does not support. It supports those of strings."""
+
+
+def _limits(place: str, root: object, **values: object) -> Iterator[RuleViolation]:
+    """Yield a violation for each subschema of `root` with a keyword of `_LIMITS`, or with more `minItems` than one.
+
+    The violation contains `values` as well.
+    """
+    for path, schema in _walk(root):
+        kind = schema.get("type") if is_object(schema) else None
+        found = sorted(object_of(schema).keys() & _LIMITS.get(kind, ())) if isinstance(kind, str) else []
+        least = object_of(schema).get("minItems") if kind == "array" else 0
+        if found:
+            keywords = f"property '{found[0]}' is" if len(found) == 1 else f"properties {', '.join(found)} are"
+        elif is_number(least) and least > 1:
+            keywords = "'minItems' values other than 0 or 1 are"
+        else:
+            continue
+        yield RuleViolation(".".join((place, *path)), {"type": kind, "keywords": keywords, **values})
 
 
 def _output_schema(asked: RuleRequest) -> Any:

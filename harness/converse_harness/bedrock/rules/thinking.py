@@ -6,7 +6,17 @@ from collections.abc import Callable, Collection, Iterator
 from itertools import takewhile
 from typing import Final
 
-from converse_harness.bedrock.rules.asked import Finder, RuleRequest, RuleViolation, at, in_contents, in_request, needs
+from converse_harness.bedrock.rules.asked import (
+    FIELDS,
+    Finder,
+    RuleRequest,
+    RuleViolation,
+    at,
+    in_contents,
+    in_request,
+    needs,
+)
+from converse_harness.json_values import object_of
 
 _LEAST_BUDGET: Final = 1024
 
@@ -30,6 +40,16 @@ def has_a_temperature(asked: RuleRequest) -> bool:
     """Whether the request sets a temperature. A temperature of 1 with adaptive thinking does not count."""
     temperature = asked.inference.get("temperature")
     return temperature is not None and not (temperature == 1 and asked.thinking.get("type") == "adaptive")
+
+
+@needs("inferenceConfig", "additionalModelRequestFields")
+def other_samplings(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Find the parameters topP and top_k, which choose among tokens, as the temperature does."""
+    if "topP" in asked.inference:
+        yield RuleViolation("inferenceConfig.topP", {"name": "top_p"})
+    for name in ("top_p", "top_k"):
+        if name in object_of(asked.body.get(FIELDS)):
+            yield RuleViolation(f"{FIELDS}.{name}", {"name": name})
 
 
 def has_a_small_budget(asked: RuleRequest) -> bool:
