@@ -114,6 +114,23 @@ def test_a_port_can_be_used_again_at_once() -> None:
             assert second.url == f"http://127.0.0.1:{port}"
 
 
+def test_a_start_that_is_interrupted_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    wait, waits = threading.Event.wait, 0
+
+    def interrupted(event: threading.Event, timeout: float | None = None) -> bool:
+        nonlocal waits
+        waits += 1
+        if waits == 2:  # the first is that of Thread.start
+            raise KeyboardInterrupt
+        return wait(event, timeout)
+
+    before = threading.active_count()
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(threading.Event, "wait", interrupted)
+        ConverseServer().start()
+    assert threading.active_count() == before
+
+
 def test_an_event_loop_that_cannot_be_made_is_an_error_and_no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail() -> asyncio.AbstractEventLoop:
         raise OSError(24, "Too many open files")
