@@ -52,7 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     The codes are 0 for success, 1 for failure, 2 for wrong usage, 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP.
     """
-    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # None if the process has no standard output
+    if sys.stdout is None:  # the process was started without a standard output
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
     try:
         with _terminated_by_signal():
             return _run(sys.argv[1:] if arguments is None else arguments)
