@@ -52,7 +52,7 @@ def test_the_output(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_output_is_utf8_whatever_the_terminal_is(folder: Path) -> None:
     write(folder / "zürich.jsonl", exchange(body(user("one"))))
-    command = [Path(sys.executable).parent / "converse-harness", "new-test", "zürich.jsonl"]
+    command = [str(Path(sys.executable).parent / "converse-harness"), "new-test", "zürich.jsonl"]
     done = subprocess.run(command, env={**untraced(), "PYTHONIOENCODING": "ascii"}, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.decode().startswith('"""Replies of zürich.jsonl."""')

@@ -55,8 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if sys.stdout is None:  # the process was started without a standard output
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
     try:
-        with _terminated_by_signal():
-            return _run(sys.argv[1:] if arguments is None else arguments)
+        return _run(sys.argv[1:] if arguments is None else arguments)
     except KeyboardInterrupt:
         return 130
     except _Terminated as terminated:
@@ -87,7 +86,8 @@ def _run(arguments: Sequence[str]) -> int:
     if unknown:
         commands.choices[given.command].error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
-        return int(_module(given.command).run(given))
+        with _terminated_by_signal():
+            return int(_module(given.command).run(given))
     except UsageFailed as error:
         commands.choices[given.command].error(str(error).removeprefix(f"{given.command}: "))
     except BrokenPipeError:
