@@ -1039,14 +1039,14 @@ def test_a_server_stops_though_a_recording_cannot_be_written(
 def test_a_fake_can_be_closed_at_any_time_after_a_call(
     service: ConverseServer, proxy: ConverseServer, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    saving, told = threading.Event(), threading.Semaphore(0)
+    saving, told, closers = threading.Event(), threading.Semaphore(0), list[threading.Thread]()
 
     class Late(threading.Event):
         """The thread that saves calls `clear`; the call takes effect after the thread is told twice that it may end."""
 
         def set(self) -> None:
             super().set()
-            if threading.current_thread() is closing_thread:
+            if threading.current_thread() in closers:
                 told.release()
 
         def clear(self) -> None:
@@ -1060,10 +1060,10 @@ def test_a_fake_can_be_closed_at_any_time_after_a_call(
         with monkeypatch.context() as patched:
             patched.setattr(threading, "Event", Late)
             fake = proxy.record(path, upstream=real.url)
-        closing_thread = threading.Thread(target=fake.close, daemon=True)
         converse(boto(fake.url))
         assert saving.wait(30)
-        closing_thread.start()
-        closing_thread.join(30)
-        assert not closing_thread.is_alive()
+        closers.append(threading.Thread(target=fake.close, daemon=True))
+        closers[0].start()
+        closers[0].join(30)
+        assert not closers[0].is_alive()
     assert ends(path) == [None]
