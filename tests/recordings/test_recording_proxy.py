@@ -1034,36 +1034,3 @@ def test_a_server_stops_though_a_recording_cannot_be_written(
     assert ", closed, " in repr(fake)
     with pytest.raises(httpx.ConnectError):
         httpx.get(fake.url)
-
-
-def test_a_fake_can_be_closed_at_any_time_after_a_call(
-    service: ConverseServer, proxy: ConverseServer, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    saving, told, closers = threading.Event(), threading.Semaphore(0), list[threading.Thread]()
-
-    class Late(threading.Event):
-        """The thread that saves calls `clear`; the call takes effect after the thread is told twice that it may end."""
-
-        def set(self) -> None:
-            super().set()
-            if threading.current_thread() in closers:
-                told.release()
-
-        def clear(self) -> None:
-            if threading.current_thread().name == "converse-harness recording" and not saving.is_set():
-                saving.set()
-                for _ in range(2):
-                    assert told.acquire(timeout=30)
-            super().clear()
-
-    with service.script(reply.text("hi")) as real:
-        with monkeypatch.context() as patched:
-            patched.setattr(threading, "Event", Late)
-            fake = proxy.record(path, upstream=real.url)
-        converse(boto(fake.url))
-        assert saving.wait(30)
-        closers.append(threading.Thread(target=fake.close, daemon=True))
-        closers[0].start()
-        closers[0].join(30)
-        assert not closers[0].is_alive()
-    assert ends(path) == [None]
