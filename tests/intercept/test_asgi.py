@@ -163,9 +163,20 @@ DECODED = "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.anthropic
         ({"path": "/fake/model/m/converse", "raw_path": b"/fake/model/m/converse", "root_path": "/fake"}, "m"),
         ({"path": "/model/m/converse", "raw_path": b"/model/m/converse", "root_path": "/fake"}, "m"),
         ({"path": "/é/model/m/converse", "raw_path": b"/%C3%A9/model/m/converse", "root_path": "/é"}, "m"),
+        ({"path": "/a:b/model/m/converse", "raw_path": b"/a:b/model/m/converse", "root_path": "/a:b"}, "m"),
+        ({"path": "/a:b/model/m/converse", "raw_path": b"/%61%3ab/model/m/converse", "root_path": "/a:b"}, "m"),
         ({"path": "/model/m/converse", "raw_path": b"/model/m/converse?x=1", "query_string": b"x=1"}, "m"),
     ],
-    ids=["arn", "no raw_path", "mounted", "mounted, an older server", "mounted, not ASCII", "query"],
+    ids=[
+        "arn",
+        "no raw_path",
+        "mounted",
+        "mounted, an older server",
+        "mounted, not ASCII",
+        "mounted at a colon",
+        "mounted, escaped",
+        "query",
+    ],
 )
 def test_the_raw_path_says_what_is_asked(where: dict[str, Any], found: str) -> None:
     async def steps() -> None:

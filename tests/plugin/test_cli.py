@@ -48,6 +48,19 @@ def test_the_demo_is_stopped_by_ctrl_c() -> None:
     assert (demo.returncode, errors) == (130, "")
 
 
+def test_ctrl_c_while_a_command_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(name: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("converse_harness.cli.import_module", interrupted)
+    assert main(["cases"]) == 130
+
+
+def test_without_a_standard_output() -> None:
+    done = subprocess.run(["sh", "-c", 'exec "$0" cases >&-', COMMAND], capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_a_reader_that_leaves_is_no_error_of_the_demo() -> None:
     with subprocess.Popen([COMMAND, "demo"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as demo:
         assert demo.stdout is not None

@@ -21,6 +21,7 @@ import pytest
 from converse_harness import reply
 from converse_harness.cli import main
 from converse_harness.cli.loading import CannotServe, Watcher, load
+from converse_harness.cli.serving import Ended, call_next
 from converse_harness.intercept.clients import ACCESS_KEY, REGION, SECRET_KEY
 from tests.untraced import untraced
 
@@ -233,6 +234,33 @@ def test_reload_serves_the_changed_file_and_keeps_the_old_one_while_it_is_broken
         assert served.ask().json()["stopReason"] == "tool_use"
         assert "20 °C" in served.ask().text
         assert served.end(signal.SIGINT) == (130, "")
+
+
+def test_reload_under_steady_traffic(script: Path) -> None:
+    script.write_text("from converse_harness import reply\n\nalways = reply.text('a')\n", encoding="utf-8")
+    over = threading.Event()
+
+    def traffic() -> None:
+        with httpx.Client(trust_env=False) as client:
+            while not over.is_set():
+                client.post(f"{served.url}/model/m/converse", json=BODY)
+
+    with serving(script.name, "--reload") as served, ThreadPoolExecutor() as pool:
+        asking = pool.submit(traffic)
+        try:
+            assert '-> text "a"' in served.line()
+            save(script, "from converse_harness import reply\n\nalways = reply.text('b')\n")
+            assert any("weather.py has changed" in served.line() for _ in range(500))
+        finally:
+            over.set()
+            asking.result()
+
+
+def test_a_signal_whose_wake_up_is_lost_ends_it_all_the_same() -> None:
+    waiting = threading.Thread(target=call_next, args=(Ended(),), daemon=True)
+    waiting.start()
+    waiting.join(10)
+    assert not waiting.is_alive()  # between two waits, Python handles signals
 
 
 def save(file: Path, text: str) -> None:

@@ -10,6 +10,7 @@ from converse_harness.cli import main
 from converse_harness.recordings.edits import CannotEdit, line_length, with_imports, with_test
 from converse_harness.recordings.script_source import name_of_test
 from tests.recordings.asking import NOVA, body, exchange, throttled, user, write
+from tests.untraced import untraced
 
 SCRIPT = (
     "    converse.script(\n"
@@ -47,6 +48,14 @@ def test_the_output(capsys: pytest.CaptureFixture[str]) -> None:
         f'    #   3. Converse {NOVA}, 1 message, last: text "one"\n'
         "    assert len(converse.calls) == 3\n"
     )
+
+
+def test_the_output_is_utf8_whatever_the_terminal_is(folder: Path) -> None:
+    write(folder / "zürich.jsonl", exchange(body(user("one"))))
+    command = [str(Path(sys.executable).parent / "converse-harness"), "new-test", "zürich.jsonl"]
+    done = subprocess.run(command, env={**untraced(), "PYTHONIOENCODING": "ascii"}, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode().startswith('"""Replies of zürich.jsonl."""')
 
 
 def test_with_its_usage(capsys: pytest.CaptureFixture[str]) -> None:

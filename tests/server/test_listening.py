@@ -9,6 +9,7 @@ import threading
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
@@ -112,6 +113,37 @@ def test_a_port_can_be_used_again_at_once() -> None:
         first.stop()
         with ConverseServer(port=port) as second:
             assert second.url == f"http://127.0.0.1:{port}"
+
+
+def test_a_start_that_is_interrupted_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    wait, starting, stopping = threading.Event.wait, threading.current_thread(), asyncio.Event()
+    waits = 0
+
+    class Slow(asyncio.SelectorEventLoop):
+        """An event loop that does not listen before it is asked to stop."""
+
+        async def create_server(self, *args: Any, **options: Any) -> asyncio.Server:
+            await stopping.wait()
+            return await super().create_server(*args, **options)
+
+        def stop(self) -> None:
+            stopping.set()
+            super().stop()
+
+    def interrupted(event: threading.Event, timeout: float | None = None) -> bool:
+        nonlocal waits
+        waits += threading.current_thread() is starting
+        if waits == 2:  # the first is that of Thread.start
+            raise KeyboardInterrupt
+        return wait(event, timeout)
+
+    before = threading.active_count()
+    with monkeypatch.context() as patched:
+        patched.setattr("converse_harness.server.thread._EventLoop", Slow)
+        patched.setattr(threading.Event, "wait", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            ConverseServer().start()
+    assert threading.active_count() == before
 
 
 def test_an_event_loop_that_cannot_be_made_is_an_error_and_no_wait(monkeypatch: pytest.MonkeyPatch) -> None:

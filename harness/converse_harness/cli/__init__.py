@@ -52,7 +52,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     The codes are 0 for success, 1 for failure, 2 for wrong usage, 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP.
     """
-    arguments = sys.argv[1:] if arguments is None else arguments
+    if sys.stdout is None:  # the process was started without a standard output
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+    try:
+        return _run(sys.argv[1:] if arguments is None else arguments)
+    except KeyboardInterrupt:
+        return 130
+    except _Terminated as terminated:
+        return 128 + int(terminated.args[0])
+    except BrokenPipeError:  # the program that reads our output, such as `head`, closed the pipe
+        # At exit, Python flushes stdout. With the closed pipe this would fail, and the exit code would become 120.
+        # Therefore stdout now leads to the null device.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _run(arguments: Sequence[str]) -> int:
+    """Import the module of the command that `arguments` name, and run the command."""
     parser = argparse.ArgumentParser(
         prog="converse-harness", description="A fake Amazon Bedrock Converse endpoint for tests of agents."
     )
@@ -74,15 +90,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return int(_module(given.command).run(given))
     except UsageFailed as error:
         commands.choices[given.command].error(str(error).removeprefix(f"{given.command}: "))
-    except KeyboardInterrupt:
-        return 130
-    except _Terminated as terminated:
-        return 128 + int(terminated.args[0])
-    except BrokenPipeError:  # the program that reads our output, such as `head`, closed the pipe
-        # At exit, Python flushes stdout. With the closed pipe this would fail, and the exit code would become 120.
-        # Therefore stdout now leads to the null device.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+    except BrokenPipeError:
+        raise  # handled by `main`
     except (CommandFailed, ConverseHarnessError, OSError) as error:
         text = str(error)
         if isinstance(error, OSError) and error.filename:

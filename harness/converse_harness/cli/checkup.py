@@ -105,7 +105,7 @@ class Package(NamedTuple):
         if self.version is None:
             wrong = f"is not installed, and {OWN} needs it"
         elif not SpecifierSet(self.needed).contains(self.version, prereleases=True):
-            wrong = f"{self.version} is too old for {OWN}"
+            wrong = f"{self.version} is not a version that {OWN} works with"
         else:
             return ""
         return f"{self.name} {wrong}: pip install '{self.name}{self.needed}'"

@@ -61,7 +61,8 @@ def run(given: argparse.Namespace) -> int:
     except CannotEdit as error:
         raise CommandFailed(f"{given.into}: {error}") from error
     if target is None:
-        sys.stdout.write(whole)
+        sys.stdout.buffer.write(whole.encode())  # Python reads source as UTF-8, whatever the encoding of stdout
+        sys.stdout.flush()
     else:
         write(target, whole)
         say(f"{given.file} -> {target}::{name}: {script.replies} repl{'y' if script.replies == 1 else 'ies'}")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, NoReturn
 from urllib.parse import urlsplit
 
-from converse_harness.cli.serving import ADDRESS, Ended, announce, print_call, running
+from converse_harness.cli.serving import ADDRESS, Ended, announce, call_next, print_call, running
 from converse_harness.cli.terminal import (
     BOLD,
     REDACT,
@@ -93,7 +93,7 @@ def _record(given: argparse.Namespace) -> NoReturn:
             )
             announce(f"{fake.upstream} into {path}", server, fake.environ, "Recording")
             while True:
-                ended.get()()
+                call_next(ended)
     except BaseException as error:
         # After Ctrl-C or SIGTERM, unless the recording could not be saved; then `error` is the failure.
         if fake is not None and fake.writer is not None and not isinstance(error, Exception):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import queue
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -15,7 +14,7 @@ from converse_harness.bedrock.rules import LEVELS
 from converse_harness.cases import CASES
 from converse_harness.cli.loading import Watcher, counted_in, load, load_case
 from converse_harness.cli.ready import forget, ready_file, when_stdin_closes
-from converse_harness.cli.serving import ADDRESS, Ended, announce, print_call, running
+from converse_harness.cli.serving import ADDRESS, Ended, announce, call_next, print_call, running
 from converse_harness.cli.terminal import BOLD, RED, Arguments, UsageFailed, say_now
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.conversation import HISTORY_LEVELS
@@ -32,9 +31,6 @@ from converse_harness.server.mounts import ServerFake
 _KEEP_CALLS: Final = 10_000
 """By default, each fake keeps at most this number of calls in memory. A server may run for days, and a call takes 10 to
 100 KB."""
-
-_LOOK_EVERY: Final = 0.2
-"""Seconds between two checks of a watched file."""
 
 
 def _checked(read: Callable[[str], Any], text: str) -> Any:
@@ -190,11 +186,9 @@ def run(given: argparse.Namespace) -> int:
         with ready_file(given.ready_file, server.url):
             announce(what, server, {} if fake is None else fake.environ)
             while not closed.is_set():
-                try:
-                    ended.get(timeout=None if watcher is None else _LOOK_EVERY)()
-                except queue.Empty:
-                    if watcher is not None and fake is not None and watcher.changed():
-                        _reload(given, played, fake)
+                call_next(ended)
+                if watcher is not None and fake is not None and watcher.changed():
+                    _reload(given, played, fake)
     return 0
 
 

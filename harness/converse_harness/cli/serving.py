@@ -7,7 +7,7 @@ import queue
 import shlex
 import warnings
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
 from converse_harness.cli.terminal import BOLD, DIM, RED, Arguments, complain, counted, plain, say, say_now
@@ -38,6 +38,9 @@ Ended = queue.SimpleQueue[Callable[[], None]]
 
 Any thread may add functions.
 """
+
+_LOOK_EVERY: Final = 0.2
+"""Seconds between two returns of `call_next` while no call ends."""
 
 
 def _port(text: str) -> int:
@@ -71,6 +74,16 @@ def running(server: ConverseServer, command: str, ended: Ended) -> Generator[Non
         finally:
             while not ended.empty():
                 ended.get()()
+
+
+def call_next(ended: Ended) -> None:
+    """Call the next function of the queue, or return if none is added within _LOOK_EVERY seconds.
+
+    Python loses a wake-up by a signal that arrives just before a wait begins: a wait without a limit would then ignore
+    SIGTERM and Ctrl-C.
+    """
+    with suppress(queue.Empty):
+        ended.get(timeout=_LOOK_EVERY)()
 
 
 def announce(what: str, server: ConverseServer, environ: Mapping[str, str], doing: str = "Serving") -> None:

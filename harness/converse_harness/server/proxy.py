@@ -191,8 +191,10 @@ class _Saver:
                 raise problem
 
     def _run(self) -> None:
-        while self._changed.wait() and not self._over.is_set():
-            self._changed.clear()
+        while self._changed.wait():
+            self._changed.clear()  # before the check: `__exit__` may set both events at any time
+            if self._over.is_set():
+                return
             calls = self._unsaved[:]
             started = monotonic()
             self._failure = None

@@ -142,9 +142,10 @@ class ServerThread:
 
         try:
             asyncio.set_event_loop(loop)
-            listening = loop.run_until_complete(loop.create_server(connected, sock=bound, backlog=1024))
-            loop.call_soon(ready.set)
+            listening = loop.create_task(loop.create_server(connected, sock=bound, backlog=1024))
+            listening.add_done_callback(lambda _: ready.set())
             loop.run_forever()
+            loop.run_until_complete(listening)  # `stop` may come earlier, if a signal interrupts `start`
             loop.remove_reader(bound)
             # The loop needs one or two turns to add an accepted connection to `connections`, and to remove a cut
             # connection. If the server closed earlier, asyncio would lose track of the open sockets of these
@@ -153,7 +154,7 @@ class ServerThread:
                 for connection in [*self.connections]:
                     connection.cut()
                 loop.run_until_complete(asyncio.sleep(0))
-            listening.close()
+            listening.result().close()
         finally:
             ready.set()
             asyncio.set_event_loop(None)
