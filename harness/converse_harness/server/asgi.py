@@ -223,7 +223,7 @@ def _target(scope: Scope) -> str:
     raw: bytes | None = scope.get("raw_path")
     path = quote(scope["path"], safe="/") if raw is None else raw.partition(b"?")[0].decode("latin-1")
     root: str = scope.get("root_path", "")  # decoded; any of its characters may be escaped in `path`
-    mount = "".join(f"(?:{re.escape(chr(each))}|%{each:02x})" for each in root.encode())
-    path = re.sub(f"^{mount}", "", path, flags=re.IGNORECASE)
+    mount = "".join(f"(?:{re.escape(chr(each))}|(?i:%{each:02x}))" for each in root.encode())
+    path = re.sub(f"^{mount}", "", path)
     query: bytes = scope.get("query_string", b"")
     return f"{path}?{query.decode('latin-1')}" if query else path
