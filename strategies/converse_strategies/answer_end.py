@@ -69,8 +69,8 @@ def draw_stop_reason(
     """Draw a stop reason that is possible after the blocks in `content` and with the trace in `options`.
 
     If `stop_reasons` is given, the reason is drawn from it and never changed. If that reason contradicts the trace, the
-    trace is removed from `options`, unless the user gave `traces`. Raises InvalidArgument for a reason that AWS's model
-    does not have; the message begins with `function`.
+    trace is removed from `options`, unless the user gave `traces`. Raises InvalidArgument for a reason that AWS's API
+    model does not have; the message begins with `function`.
     """
     intervened = has_intervened(options.get("trace", {}).get("guardrail", {}))
     if stop_reasons is None:
@@ -79,8 +79,8 @@ def draw_stop_reason(
     known = bedrock.enum("StopReason")
     if reason not in known:
         raise InvalidArgument(
-            f"{function}(stop_reasons=...): {reason!r} is no stop reason of AWS's model. Give a strategy for some of: "
-            f"{', '.join(known)}."
+            f"{function}(stop_reasons=...): {reason!r} is no stop reason of AWS's API model. Give a strategy for some "
+            f"of: {', '.join(known)}."
         )
     if intervened and traces is None and reason != "guardrail_intervened":
         del options["trace"]
@@ -89,7 +89,7 @@ def draw_stop_reason(
 
 @cached
 def stop_reasons_after(usual: str) -> st.SearchStrategy[str]:
-    """Stop reasons: first `usual`, then all of AWS's model except `end_turn`, `tool_use` and, in most cases,
+    """Stop reasons: first `usual`, then all of AWS's API model except `end_turn`, `tool_use` and, in most cases,
     `malformed_tool_use`.
 
     `malformed_tool_use` is included only if `usual` is `tool_use`.

@@ -26,7 +26,7 @@ _DELTAS: Final[Mapping[str, tuple[str, str]]] = {
     "toolResult": ("ContentBlockStart", "toolResult"),
     "image": ("ContentBlockStart", "image"),
 }
-"""Kind of block -> the shape and the member of AWS's model that can stream the block.
+"""Kind of block -> the shape and the member of AWS's API model that can stream the block.
 
 Older versions of botocore lack some of these members. The simplest kind comes first.
 """

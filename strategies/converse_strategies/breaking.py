@@ -191,7 +191,7 @@ _UNMODELLED: Final[st.SearchStrategy[Json]] = st.sampled_from(
         {"toolConfig": {"tools": [{"toolSpec": {"name": "a b", "inputSchema": {"json": {"type": "object"}}}}]}},
     )
 )
-"""Strategy for members of a request that AWS's model forbids. boto sends them, because it does not check maxima,
+"""Strategy for members of a request that AWS's API model forbids. boto sends them, because it does not check maxima,
 patterns and enums.
 """
 _NO_OBJECTS: Final = st.sampled_from((1, "0", True, [0]))

@@ -51,7 +51,7 @@ def citations(
 
     `end` is the first position after the cited range; characters and chunks are counted from 0, pages from 1. A
     citation of a web page may lack `title` and `sourceContent`. Source: recorded answers of Claude and Nova; AWS's
-    model. Raises InvalidArgument, when drawn, for unknown kinds, and for kinds that do not fit the document.
+    API model. Raises InvalidArgument, when drawn, for unknown kinds, and for kinds that do not fit the document.
 
     >>> from hypothesis import find
     >>> policy = {"name": "policy", "source": {"text": "Twenty days."}}

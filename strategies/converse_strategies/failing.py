@@ -31,7 +31,7 @@ _OPERATIONS: Final = ("Converse", "ConverseStream")
 
 _UNKNOWN_EXCEPTION: Final = "unknown_exception"
 _ERROR_FRAME: Final = "error_frame"
-"""Values of the argument `names` of `stream_errors` for errors that AWS's model does not have."""
+"""Values of the argument `names` of `stream_errors` for errors that AWS's API model does not have."""
 
 _SHORT_SECONDS: Final = 0.01
 """The duration in seconds of timed faults that must not delay a test."""

@@ -28,7 +28,7 @@ _REASONING: Final = "automatedReasoningPolicy"
 IDS: Final = st.text(string.ascii_lowercase + string.digits, min_size=1, max_size=12)
 _RULES: Final = st.text(string.ascii_lowercase + string.digits, min_size=12, max_size=12)
 _MOST_CHARACTERS: Final = 1000
-"""The maximum length, in characters, of a text in a finding of automated reasoning, according to AWS's model."""
+"""The maximum length, in characters, of a text in a finding of automated reasoning, according to AWS's API model."""
 
 VERSIONS: Final = leaves.made(st.integers(0, 99), lambda number: str(number) if number else "DRAFT")
 _RARELY: Final = st.sampled_from((False, False, False, True))
@@ -58,7 +58,7 @@ def guardrail_traces(
     guardrail, a list in `outputAssessments`. If the input is blocked, the model did not answer. `actionReason`
     describes, in Bedrock's words, the most severe action on the input and on the output. `policies`, `actions` and
     `texts` mean the same as in `guardrail_assessments()`. The requested policies and actions are in the assessments of
-    the output if there is an output, otherwise in those of the input. Source: recorded traces; AWS's model. Raises
+    the output if there is an output, otherwise in those of the input. Source: recorded traces; AWS's API model. Raises
     InvalidArgument, when drawn, for an unknown policy or action.
 
     >>> from hypothesis import find
@@ -244,7 +244,7 @@ def _draw_policy(draw: st.DrawFn, policy: str, actions: frozenset[str], texts: T
         entries = _entries(lists[name], actions, texts)
         least = int(name == filled)
         found[name] = draw(st.lists(entries, min_size=least, max_size=2, unique_by=_TYPE if once else None))
-    # In recorded traces, AWS leaves out an empty `regexes`, although AWS's model requires this member.
+    # In recorded traces, AWS leaves out an empty `regexes`, although AWS's API model requires this member.
     if found.get("regexes") == [] and draw(st.booleans()):
         del found["regexes"]
     return found

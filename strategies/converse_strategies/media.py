@@ -1,5 +1,5 @@
-"""Strategies for images, documents, videos and audio. Each format of AWS's model has a tiny file; plain-text documents
-contain drawn text.
+"""Strategies for images, documents, videos and audio. Each format of AWS's API model has a tiny file; plain-text
+documents contain drawn text.
 
 Audio and video files are empty containers of their format, since consumers only pass them on. Long files are stored
 here as base64 of zlib data.

@@ -31,9 +31,9 @@ def user_messages(
 
     `kinds` are some of text, image, document, video, audio, searchResult, guardContent and cachePoint. A message with a
     document also has a text, and a cache point is never the first block. `texts` is a strategy for texts; a blank text
-    gets one more character. Source: AWS's model, and reports of Bedrock's users about refused requests. Such requests
-    have blank texts, empty messages, documents without a text, documents with equal or invalid names, or more than five
-    documents. Raises InvalidArgument, when drawn, for an unknown kind.
+    gets one more character. Source: AWS's API model, and reports of Bedrock's users about refused requests. Such
+    requests have blank texts, empty messages, documents without a text, documents with equal or invalid names, or more
+    than five documents. Raises InvalidArgument, when drawn, for an unknown kind.
 
     >>> from hypothesis import find
     >>> find(user_messages(), lambda message: True)
@@ -189,8 +189,8 @@ def conversations(
 
     `tools` are the Tools (or ToolSpecifications) that the assistant may use. By default it uses tools of any name; if
     `tools` is empty, it uses none. `kinds` are the members of ContentBlock to choose from, for both roles. `texts` is a
-    strategy for texts; a blank text gets one more character. Source: AWS's model, and reports of Bedrock's users about
-    refused requests.
+    strategy for texts; a blank text gets one more character. Source: AWS's API model, and reports of Bedrock's users
+    about refused requests.
 
     >>> from hypothesis import find
     >>> [message["role"] for message in find(conversations(min_turns=1), lambda messages: True)]

@@ -37,7 +37,7 @@ def token_usages(draw: st.DrawFn, *, cached: bool | None = None) -> dict[str, An
     If `cached` is true, every usage has counts of the prompt cache; if `cached` is false, none has. By default, some
     have. The entries of `cacheDetails`, one per time to live, add up to `cacheWriteInputTokens`; older versions of
     botocore have no `cacheDetails`. Some usages have the member `serverToolUsage`, and the counts of the cache under a
-    second name. Such members occur in recorded answers, but not in AWS's model, so botocore drops them. Each count
+    second name. Such members occur in recorded answers, but not in AWS's API model, so botocore drops them. Each count
     except the total is at most two million, the longest context of a model. Source: the usages of all 356 recorded
     answers add up like this, and none has an input or output of 0.
 

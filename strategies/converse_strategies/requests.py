@@ -56,7 +56,7 @@ def converse_requests(
     The other members of a request are optional. There are at most four cache points, and `maxTokens` is within the
     limits of all models. If the model id is a prompt of Prompt management, the request has `promptVariables`, but no
     member that Bedrock forbids in this case. If `stream` is true, the request is one for ConverseStream, so a
-    `guardrailConfig` is a GuardrailStreamConfiguration. Source: AWS's model, and `converse_harness.bedrock.rules`.
+    `guardrailConfig` is a GuardrailStreamConfiguration. Source: AWS's API model, and `converse_harness.bedrock.rules`.
     Raises InvalidArgument, when drawn, for an unknown kind and for an invalid ToolConfiguration.
 
     >>> from hypothesis import find

@@ -1,5 +1,5 @@
-"""Strategies for any shape of AWS's model in the installed botocore. Strings match the patterns of the model, which are
-Java patterns.
+"""Strategies for any shape of AWS's API model in the installed botocore. Strings match the patterns of the model, which
+are Java patterns.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def values(
     overrides: Mapping[str, Strategy] | None = None,
     texts: st.SearchStrategy[str] | None = None,
 ) -> Any:
-    """Values of the shape `shape` of AWS's model: dicts for structures, bytes for blobs, aware datetimes for
+    """Values of the shape `shape` of AWS's API model: dicts for structures, bytes for blobs, aware datetimes for
     timestamps.
 
     Optional members are often absent, lists and maps have at most three items, blobs have at most 48 bytes, and

@@ -150,9 +150,9 @@ def tool_results(
 
     `tool_use` is an AWS ToolUseBlock, a ContentBlock that contains one, or a strategy for these. `kinds` are the
     members of ToolResultContentBlock to choose from; `texts` is a strategy for texts. JSON is always an object, texts
-    are not blank, a result with the status `error` has content, and the names of documents differ. Source: AWS's model,
-    and reports of Bedrock's users about refused requests. Raises InvalidArgument, when drawn, for an unknown kind and
-    for an invalid tool use.
+    are not blank, a result with the status `error` has content, and the names of documents differ. Source: AWS's API
+    model, and reports of Bedrock's users about refused requests. Raises InvalidArgument, when drawn, for an unknown
+    kind and for an invalid tool use.
 
     >>> from hypothesis import find
     >>> use = {"toolUseId": "tooluse_1", "name": "get_weather", "input": {}}

@@ -55,7 +55,7 @@ def asks(*tools: tuple[str, str], flow: str, whole: tuple[tuple[str, str], ...] 
 
 
 def refused(error: str, *, raised: str | None = None, again: int = 0) -> Row:
-    """An error before the stream; its class has its name where it is in AWS's model of the operation."""
+    """An error before the stream; its class has its name where it is in AWS's API model of the operation."""
     return alike(Made(error=error, raised=raised or error, again=again))
 
 

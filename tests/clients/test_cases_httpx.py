@@ -37,7 +37,7 @@ BEDROCK: Final = "https://bedrock-runtime.us-east-1.amazonaws.com"
 
 ONCE: Final = "it does not ask again"
 NAMES: Final = "it names the type of the frame"
-AS_IT_CAME: Final = "it hands out what is not in AWS's model as it came"
+AS_IT_CAME: Final = "it hands out what is not in AWS's API model as it came"
 CHECKS: Final = "the decoder has an error of its own for each damage"
 CHECKS_THE_END: Final = "the decoder misses the rest of a frame, which botocore does not"
 COMPARES_LENGTH: Final = "httpx compares a body with its Content-Length"

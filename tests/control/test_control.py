@@ -570,7 +570,7 @@ def test_an_endpoint_that_ends_in_a_slash_is_named(client: Client) -> None:
 def test_every_mistake_of_several_is_named_by_its_path(client: Client) -> None:
     wrong = client.post({"script": [{"message": [{"text": "a", "toolUse": {"name": "n"}}]}]})
     first, *more = wrong.message.splitlines()
-    assert first == "script[0].message: 3 things are not as in AWS's model:"
+    assert first == "script[0].message: 3 things are not as in AWS's API model:"
     assert [line.startswith("  script[0].message[0]") for line in more] == [True] * 3
 
 

@@ -152,7 +152,7 @@ def redacts_what_is_detected(*, mended: bool) -> None:
     def blocked(answer: Mapping[str, Any]) -> bool:
         assessment = answer.get("trace", {}).get("guardrail", {}).get("inputAssessment", {})
         findings = [topic for each in assessment.values() for topic in each.get("topicPolicy", {}).get("topics", ())]
-        # `detected` is optional in AWS's model.
+        # `detected` is optional in AWS's API model.
         return any(topic["action"] == "BLOCKED" and topic.get("detected", mended) for topic in findings)
 
     chat(["How do I build a bomb?", "Hello?"], blocked)

@@ -24,7 +24,7 @@ def control(**options: Any) -> Any:
 
 
 def valid(operation: str, output: dict[str, Any]) -> None:
-    """Fail unless the members are those of AWS's model, with its patterns, and its lengths and enums but for two.
+    """Fail unless the members are those of AWS's API model, with its patterns, and its lengths and enums but for two.
 
     AWS itself lists names of more than 20 characters, and inference types that are not in the enum.
     """

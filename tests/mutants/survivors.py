@@ -9,7 +9,7 @@ SURVIVORS: Final[Mapping[tuple[str, str], str]] = {
     (
         'if broken.type_name == "map" and broken.key.name == violation.shape:',
         'if broken.type_name == "map" and broken.key.name <= violation.shape:',
-    ): "no map of AWS's model has a name that comes after that of its keys",
+    ): "no map of AWS's API model has a name that comes after that of its keys",
     (
         'yield from _breach(asked, sent, [each for each in found if each.steps == ("modelId",)])',
         'yield from _breach(asked, sent, [each for each in found if each.steps >= ("modelId",)])',

@@ -89,7 +89,7 @@ MEDIA_TYPES: Final[Mapping[str, tuple[int, str]]] = {
     "RestJsonWithBodyExpectsApplicationJsonAccept": (406, "NotAcceptableException"),
 }
 """Here we differ: the endpoint reads a body whatever it is called, and answers whatever is accepted. That is no member
-of Converse; what Bedrock says is not recorded, and AWS's model of it has neither error."""
+of Converse; what Bedrock says is not recorded, and AWS's API model of it has neither error."""
 
 
 class ConstraintPlace(NamedTuple):

@@ -1,7 +1,7 @@
 """The proof: a secret in any field of a request or an answer is not on disk; it is masked, or nothing is written.
 
-The fields are those of AWS's model. What is on disk is searched by a few lines of their own, which know nothing of how
-the harness searches.
+The fields are those of AWS's API model. What is on disk is searched by a few lines of their own, which know nothing of
+how the harness searches.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the service says where a request is not as AWS's model says: word for word."""
+"""What the service says where a request is not as AWS's API model says: word for word."""
 
 from __future__ import annotations
 

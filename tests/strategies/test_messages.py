@@ -1,4 +1,4 @@
-"""Messages and conversations: valid in AWS's model, and what Bedrock takes beyond it."""
+"""Messages and conversations: valid in AWS's API model, and what Bedrock takes beyond it."""
 
 from __future__ import annotations
 

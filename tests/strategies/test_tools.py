@@ -1,4 +1,4 @@
-"""Tools, their uses and their results: valid in AWS's model, within Bedrock's rules, consistent with each other."""
+"""Tools, their uses and their results: valid in AWS's API model, within Bedrock's rules, consistent with each other."""
 
 import json
 from collections import Counter

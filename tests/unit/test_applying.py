@@ -16,7 +16,7 @@ TEXT = "May I have your account number?"
 
 
 def apply(fake: Fake, *, source: str = "INPUT", identifier: str = "abc", body: bytes | None = None) -> dict[str, Any]:
-    """Status and members of an answer, held to AWS's model."""
+    """Status and members of an answer, held to AWS's API model."""
     content = [{"text": {"text": TEXT, "qualifiers": ["guard_content"]}}]
     asked = json.dumps({"source": source, "content": content}).encode() if body is None else body
     response = fake.exchange(Request("POST", PATH.format(identifier.replace("/", "%2F")), (), asked)).response

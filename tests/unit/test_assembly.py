@@ -280,7 +280,7 @@ def test_the_family_of_a_model_id(model_id: str, family: str) -> None:
         (
             [{"document": {"name": "a"}}],
             (
-                "content[0] is 'document', which cannot be streamed: AWS's model has no delta for it. "
+                "content[0] is 'document', which cannot be streamed: AWS's API model has no delta for it. "
                 f"Streamable: {', '.join(STREAMABLE)}."
             ),
         ),
@@ -294,8 +294,8 @@ def test_the_family_of_a_model_id(model_id: str, family: str) -> None:
         (
             [{"toolResult": {"toolUseId": "t", "content": [{"image": {"format": "png", "source": {"bytes": b"a"}}}]}}],
             (
-                "content[0].toolResult.content has 'image', which has no delta in AWS's model; a streamed tool result "
-                "holds text and json."
+                "content[0].toolResult.content has 'image', which has no delta in AWS's API model; a streamed tool "
+                "result holds text and json."
             ),
         ),
     ],

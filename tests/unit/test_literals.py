@@ -1,4 +1,4 @@
-"""The closed lists of names, as types, are what the tables and AWS's model say."""
+"""The closed lists of names, as types, are what the tables and AWS's API model say."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MODELLED: dict[str, Collection[str]] = {
     "BlockingPolicy": guardrails.able("BLOCKED"),
     "MaskingPolicy": guardrails.able("ANONYMIZED"),
 }
-"""Lists of AWS's model, of which an older botocore has less."""
+"""Lists of AWS's API model, of which an older botocore has less."""
 
 NEWER = {"malformed_model_output", "malformed_tool_use", "model_context_window_exceeded"}
 """What botocore 1.40.0 lacks."""
@@ -47,7 +47,7 @@ def test_a_list_of_ours_is_its_table(alias: str) -> None:
 
 @pytest.mark.parametrize("alias", MODELLED)
 def test_a_list_of_aws_is_that_of_the_model(alias: str) -> None:
-    assert set(MODELLED[alias]) <= set(names(alias)), "AWS's model has more: add it to literals.py"
+    assert set(MODELLED[alias]) <= set(names(alias)), "AWS's API model has more: add it to literals.py"
     assert set(names(alias)) - set(MODELLED[alias]) <= NEWER
 
 

@@ -145,7 +145,7 @@ SUBJECTS: Final = {
     "AWS's own shapes": [""],
     "Exceptions, sessions, memory": ["exceptions", "session", "memory"],
 }
-"""Headings of the tables in docs/samples.md -> modules of `types`; "" is AWS's model."""
+"""Headings of the tables in docs/samples.md -> modules of `types`; "" is AWS's API model."""
 
 
 def tables() -> str:
@@ -352,7 +352,7 @@ def test_the_memory_works() -> None:
 
 
 def members(shape: str) -> Iterator[str]:
-    """Every path of a union of AWS's model, through the unions in it."""
+    """Every path of a union of AWS's API model, through the unions in it."""
     for name, member in getattr(bedrock.shape(shape), "members", {}).items():
         deeper = [f"{name}.{path}" for path in members(member.name)] if bedrock.is_union(member) else []
         yield from deeper or [name]

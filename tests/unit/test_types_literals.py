@@ -1,4 +1,4 @@
-"""What the types say that the service can say is what AWS's model says; Strands' own words are known."""
+"""What the types say that the service can say is what AWS's API model says; Strands' own words are known."""
 
 from __future__ import annotations
 

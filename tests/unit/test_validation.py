@@ -388,7 +388,7 @@ def test_check_lists_all_messages_and_raises_what_it_is_told() -> None:
     with pytest.raises(DamagedData) as caught:
         bedrock.check("Message", {"content": [{"text": 5}]}, root="message", error=DamagedData)
     assert str(caught.value) == (
-        "2 things are not as in AWS's model:\n"
+        "2 things are not as in AWS's API model:\n"
         "  message lacks 'role'; a Message needs 'role', 'content' (AWS model Message).\n"
         "  message.content[0].text is 5 (int); it must be a str (AWS model String)."
     )

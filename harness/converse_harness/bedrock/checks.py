@@ -284,4 +284,4 @@ def check(
         raise error(violations[0].message)
     if violations:
         lines = [f"  {each.message}" for each in violations]
-        raise error("\n".join([f"{len(violations)} things are not as in AWS's model:", *lines]))
+        raise error("\n".join([f"{len(violations)} things are not as in AWS's API model:", *lines]))

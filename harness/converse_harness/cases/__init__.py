@@ -1,7 +1,7 @@
 """The catalogue of Cases: named situations that a consumer of Bedrock's answers must survive.
 
-Many cases are generated from AWS's model and from the tables of errors, wordings, faults and policies: a new row adds a
-case. Cases that the installed botocore cannot parse are left out. The catalogue is built at first access.
+Many cases are generated from AWS's API model and from the tables of errors, wordings, faults and policies: a new row
+adds a case. Cases that the installed botocore cannot parse are left out. The catalogue is built at first access.
 
 >>> from converse_harness import cases
 >>> from converse_harness.cases import CASES
@@ -67,7 +67,7 @@ class UnknownCase(ReplyError, KeyError):
 
 
 class Catalogue(Mapping[str, Case]):
-    """A mapping of names to cases. The cases are built at first access, because this loads AWS's model."""
+    """A mapping of names to cases. The cases are built at first access, because this loads AWS's API model."""
 
     @cached_property
     def _cases(self) -> Mapping[str, Case]:

@@ -27,8 +27,8 @@ def snake(name: str) -> str:
 
 
 RECORDED = "recorded answers of AWS"
-RECORDED_WHOLE = "recorded answers of Converse; in streams from AWS's model"
-MODEL = "AWS's model; not recorded"
+RECORDED_WHOLE = "recorded answers of Converse; in streams from AWS's API model"
+MODEL = "AWS's API model; not recorded"
 SPECIFICATION = "the specification of event streams; not recorded"
 MEASURED = "measured on clients; AWS is not known to send it"
 NETWORK = "happens daily on any network, whatever AWS sends"
@@ -44,7 +44,7 @@ class Case:
     """A named situation with prepared replies.
 
     `sentence` describes the situation, `required` describes how a correct consumer reacts. `source` names the evidence.
-    `make` builds the replies on demand. `needs` lists members of AWS's model (`Shape.member`) that the installed
+    `make` builds the replies on demand. `needs` lists members of AWS's API model (`Shape.member`) that the installed
     botocore must have to parse the replies.
 
     >>> from converse_harness import cases

@@ -48,7 +48,7 @@ _MEMBERS: Final[Mapping[str, Mapping[str, Any]]] = {
 """Maps an exception to its members besides the message, if it has such members."""
 
 _NOT_HTTP: Final = ("ModelStreamErrorException",)
-"""Errors that occur only inside streams: AWS's model lists them for neither Converse nor ConverseStream."""
+"""Errors that occur only inside streams: AWS's API model lists them for neither Converse nor ConverseStream."""
 
 
 def _known_from(wording: Wording) -> str:
@@ -89,7 +89,7 @@ ERROR_CASES: Final = (
     ),
     Case(
         "unknown_error",
-        "In place of an answer comes a 4xx error that is not in AWS's model.",
+        "In place of an answer comes a 4xx error that is not in AWS's API model.",
         "Decide by the status: fail at once, and show the error's name and message.",
         "what AWS's API allows itself: errors are added",
         lambda: reply.error("FutureException", "Not yet.", status=418),
@@ -214,14 +214,14 @@ def frame_cases() -> Iterator[Case]:
 FRAME_CASES: Final = (
     Case(
         "unknown_exception",
-        "After part of the text comes an exception of a type that is not in AWS's model.",
+        "After part of the text comes an exception of a type that is not in AWS's API model.",
         "Treat the stream as failed; never treat the part as whole.",
         "what AWS's API allows itself: exceptions are added",
         lambda: reply.text(ANSWER).fails_after(3, "futureException", "Not yet.", strict=False),
     ),
     Case(
         "error_frame",
-        "After part of the text comes an error frame that is not in AWS's model (:message-type error).",
+        "After part of the text comes an error frame that is not in AWS's API model (:message-type error).",
         "Treat the stream as failed; never treat the part as whole.",
         SPECIFICATION,
         lambda: reply.text(ANSWER).error_frame_after(3, "InternalFailure", "The connection to the model was lost."),

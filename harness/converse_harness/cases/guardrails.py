@@ -62,7 +62,7 @@ GUARDRAIL_CASES: Final = (
     ),
     Case(
         "guardrail_without_detected",
-        "A guardrail blocks, and its finding has no member `detected`, which is optional in AWS's model.",
+        "A guardrail blocks, and its finding has no member `detected`, which is optional in AWS's API model.",
         _SHOW,
         "AWS's guide; reported by users (strands-agents/harness-sdk#3617)",
         lambda: reply.guardrail_blocked(side="input", omit_detected=True),
@@ -127,7 +127,7 @@ def stop_cases() -> Iterator[Case]:
 STOP_CASES: Final = (
     Case(
         "stop_unknown",
-        "The answer ends with a stop reason that is not in AWS's model.",
+        "The answer ends with a stop reason that is not in AWS's API model.",
         "Keep the answer; never fail because a reason is unknown.",
         "what AWS's API allows itself: enums grow",
         lambda: reply.message({"text": ANSWER}, usage=USAGE, stop_reason="reason_of_the_future", strict=False),

@@ -125,7 +125,7 @@ METADATA_CASES: Final = (
         "metadata_full",
         "Usage with cache reads, writes and their details, performance, service tier, prompt router.",
         "Count 110 input tokens, 60 of them read from the cache and 40 written to it.",
-        "each member recorded, or from AWS's model",
+        "each member recorded, or from AWS's API model",
         lambda: _text(usage=_DETAILS, performance_config=_FAST, service_tier=_PRIORITY, trace=_ROUTER),
         (_TIER, _OF_CACHE),
     ),
@@ -208,34 +208,34 @@ def _future_block(event: str, **member: Any) -> Reply:
 FUTURE_CASES: Final = (
     Case(
         "unknown_delta",
-        "A block has a delta of a kind that is not in AWS's model; a text follows.",
+        "A block has a delta of a kind that is not in AWS's API model; a text follows.",
         _IGNORE,
         _GROWS,
         lambda: _future_block("contentBlockDelta", delta={"hologram": {"frames": 24}}),
     ),
     Case(
         "unknown_start",
-        "A block starts as a kind that is not in AWS's model; a text follows.",
+        "A block starts as a kind that is not in AWS's API model; a text follows.",
         _IGNORE,
         _GROWS,
         lambda: _future_block("contentBlockStart", start={"hologram": {"name": "globe"}}),
     ),
     Case(
         "unknown_reasoning",
-        "Reasoning is of a kind that is not in AWS's model; a text follows.",
+        "Reasoning is of a kind that is not in AWS's API model; a text follows.",
         _IGNORE,
         _GROWS,
         lambda: _future_block("contentBlockDelta", delta={"reasoningContent": {"sketch": "They ask for the weather."}}),
     ),
     Case(
         "unknown_member",
-        "The metadata has a member that is not in AWS's model.",
+        "The metadata has a member that is not in AWS's API model.",
         _IGNORE,
         _GROWS,
         lambda: _future_text(carbon={"grams": 0.3}),
     ),
 )
-"""Cases with members that AWS's model lacks. An event of an unknown type is among the fault cases instead."""
+"""Cases with members that AWS's API model lacks. An event of an unknown type is among the fault cases instead."""
 
 
 _FORECAST: Final = "Zürich: 18 °C, sunny. Bern: 16 °C, rain."

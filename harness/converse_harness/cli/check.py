@@ -163,7 +163,7 @@ def _oddities(rows: Rows, lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
 
 
 def _of_the_model(path: Path, session: RecordedSession) -> Iterator[CheckFinding]:
-    """Yield findings about a recording that can be read: the faults that it names, and what contradicts AWS's model.
+    """Yield findings about a readable recording: the faults that it names, and what contradicts AWS's API model.
 
     "illegal" is what AWS would not send. "stale" is what the model in the installed botocore does not accept.
     """

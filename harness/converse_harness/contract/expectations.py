@@ -232,7 +232,7 @@ def _failing(reply: Reply, whole: ExpectedAnswer) -> Expectation:
 def _names(name: str, message: object) -> frozenset[str]:
     """Return the names by which a consumer may report the AWS error `name`.
 
-    The result is empty, which accepts every name, if AWS's model does not contain the error.
+    The result is empty, which accepts every name, if AWS's API model does not contain the error.
     """
     if name not in bedrock.all_errors():
         return frozenset()

@@ -33,9 +33,9 @@ def _held(response: Response, *path: str) -> list[Any]:
 class _OutcomePlace:
     """A member of the Outcome: `sent` reads its value from an answer of the fake.
 
-    `shape` is the name of the AWS shape of the value or, for a list, of its items. It is None if AWS's model does not
-    restrict the value. `whole` is true if the value does not come from content blocks: a consumer that called again may
-    return the sum of several answers. `in_json` converts a value from a stream to its form in a Converse answer.
+    `shape` is the name of the AWS shape of the value or, for a list, of its items. It is None if AWS's API model does
+    not restrict the value. `whole` is true if the value does not come from content blocks: a consumer that called again
+    may return the sum of several answers. `in_json` converts a value from a stream to its form in a Converse answer.
     """
 
     sent: Callable[[Response], Any]
@@ -132,7 +132,7 @@ def _plain(value: Any) -> Any:
 
 
 def _modelled(shape_name: str | None, value: Any) -> Any:
-    """Return the value as botocore would parse it: without members that AWS's model does not have.
+    """Return the value as botocore would parse it: without members that AWS's API model does not have.
 
     `shape_name` is the name of the AWS shape of the value, or of the items of a list.
     """

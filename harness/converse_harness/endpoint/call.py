@@ -170,7 +170,7 @@ class Call:
     def params(self) -> dict[str, Any]:
         """The keyword arguments of the boto3 call, in the form in which a mock of the client would get them.
 
-        AWS's model of the API does not describe the body of InvokeModel and of some other operations. For these,
+        AWS's API model does not describe the body of InvokeModel and of some other operations. For these,
         `params` contains the arguments in the path and the members of the JSON body.
         """
         if self.operation not in bedrock.operations():

@@ -185,7 +185,7 @@ def refused_request(call: Call, refusal: Refusal) -> RefusedRequest:
 
 
 def malformed_request(call: Call) -> RefusedRequest:
-    """Return the error for a request whose body is not JSON, or does not have the structure in AWS's model."""
+    """Return the error for a request whose body is not JSON, or does not have the structure in AWS's API model."""
     text = mask(
         f"Bedrock would refuse call {call.number}: {call.malformed}\n\n{_arrived([call])}\n"
         "answered  400 SerializationException, at every level of rules: no reply fits such a body\n\n"

@@ -1,4 +1,4 @@
-"""Find the operation of a request path in AWS's model, and build the answers of ApplyGuardrail."""
+"""Find the operation of a request path in AWS's API model, and build the answers of ApplyGuardrail."""
 
 from __future__ import annotations
 

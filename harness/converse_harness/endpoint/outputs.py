@@ -70,7 +70,7 @@ def check_operation(operation: object, by: str, otherwise: str = "") -> None:
 
 
 def check_output(operation: str, members: Mapping[str, Any]) -> None:
-    """Raise ReplyError unless the members fit AWS's model of the operation's output.
+    """Raise ReplyError unless the members fit AWS's API model of the operation's output.
 
     Outputs of the control plane are not checked, because a test needs only a few of their required members.
     """
@@ -81,7 +81,7 @@ def check_output(operation: str, members: Mapping[str, Any]) -> None:
 def output_response(operation: str, output: Mapping[str, Any], request_id: str) -> HttpResponse:
     """Build a response with status 200 from an operation's output.
 
-    If AWS's model of the operation names a member as the payload, this member becomes the body. Members for headers
+    If AWS's API model of the operation names a member as the payload, this member becomes the body. Members for headers
     become headers. For an operation outside Bedrock Runtime, the body is the output as JSON. Raises ReplyError if the
     output is not a mapping, or does not fit the model.
     """

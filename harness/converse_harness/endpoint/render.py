@@ -39,7 +39,7 @@ from converse_harness.stream.http import ERROR_NAME, Chunk, HttpResponse, error_
 STREAM_ERRORS: Final = {"modelStreamErrorException": "ModelErrorException"}
 """Maps exceptions of a stream to the HTTP errors that Converse sends in their place, if the names differ.
 
-In AWS's model, only operations with a stream have ModelStreamErrorException. Both errors have status 424.
+In AWS's API model, only operations with a stream have ModelStreamErrorException. Both errors have status 424.
 """
 
 _CACHE_SIZE: Final = 64

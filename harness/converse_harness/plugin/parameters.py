@@ -1,8 +1,8 @@
 """The sample fixtures and the parametrization of tests: a test runs once for each variant of a sample, or each case.
 
-The plugin loads this module when a test requests such a fixture. Sample values and AWS's model are loaded when the test
-runs. The sample fixtures have session scope, so that fixtures of any scope and tests with `@given` can request them.
-Each test still gets its own values, because the cached value of each fixture is renewed before each test.
+The plugin loads this module when a test requests such a fixture. Sample values and AWS's API model are loaded when the
+test runs. The sample fixtures have session scope, so that fixtures of any scope and tests with `@given` can request
+them. Each test still gets its own values, because the cached value of each fixture is renewed before each test.
 """
 
 from __future__ import annotations

@@ -165,7 +165,7 @@ def _event_problems(line: Line) -> Iterator[str]:
 
 
 def _unknown_event_problems(name: str, line: Line) -> Iterator[str]:
-    """Yield the reason, if any, why an event of a type that is not in AWS's model cannot be encoded as a frame."""
+    """Yield the reason, if any, why an event of a type that is not in AWS's API model cannot be encoded as a frame."""
     members = line[name]
     usual = {"code": str, "message": str}
     if name == ERROR_FRAME and is_object(members) and {key: type(each) for key, each in members.items()} != usual:
@@ -279,7 +279,7 @@ def _error_problems(name: str, status: int, head: Line, allowing: _Kinds) -> Ite
         yield from _shape_problems(name, head, allowing)
     elif FindingKind.UNKNOWN not in allowing:
         close = hint(name, bedrock.all_errors())
-        yield f"AWS's model has no error {said(name)} (botocore {bedrock.botocore_version()}); {close}"
+        yield f"AWS's API model has no error {said(name)} (botocore {bedrock.botocore_version()}); {close}"
 
 
 def _shape_problems(shape: str, head: Line, allowing: _Kinds) -> Iterator[str]:
@@ -307,7 +307,7 @@ def _stream_problems(
             text = order.more_text(line.get("contentBlockDelta"))
             if text is not None and (text.isascii() or is_text(text)):
                 # This event continues the text of a block, as nearly all events do. It needs no slow check against
-                # AWS's model.
+                # AWS's API model.
                 order.position += 1
                 continue
         found = event_of(line)
@@ -345,7 +345,7 @@ def _model_problems(
 
 @cache
 def _usual_deltas() -> frozenset[str]:
-    """Return the states of a StreamOrder in which a delta may continue a text, if AWS's model allows any text there."""
+    """Return the states of a StreamOrder where a delta may continue a text, if AWS's API model allows any text there."""
     return frozenset(
         state
         for state, member in GOES_ON.items()

@@ -86,7 +86,7 @@ def _without(value: Any, path: _Path) -> Any:
     return value
 
 
-# The code below checks paths against AWS's model.
+# The code below checks paths against AWS's API model.
 
 
 def _labels() -> frozenset[str]:
@@ -128,7 +128,7 @@ def _resolved(text: str, shape: Any, steps: list[str | int | None], at: str = ""
         return
     step, *rest = steps
     if bedrock.is_document(shape):
-        yield tuple(steps)  # AWS's model allows any JSON here
+        yield tuple(steps)  # AWS's API model allows any JSON here
     elif not isinstance(step, str):
         index = f"[{'*' if step is None else step}]"
         if shape.type_name != "list":

@@ -18,7 +18,7 @@ __all__ = ["NAMES", "UnknownSample", "pii", "sample", "variants"]
 
 NAMES: Final = tuple(SAMPLES)
 """The names of all samples. A name is either `module.Type` for a type of `converse_harness.types`, such as
-`content.Message`, or the name of a shape of AWS's model, such as `TokenUsage`."""
+`content.Message`, or the name of a shape of AWS's API model, such as `TokenUsage`."""
 
 
 class UnknownSample(ReplyError, LookupError):
@@ -70,7 +70,7 @@ def pii(kind: str) -> str:
 
 
 def variants(name: str) -> dict[str, Any]:
-    """Return a new value for each variant of a type. The keys are the paths of the variants in AWS's model.
+    """Return a new value for each variant of a type. The keys are the paths of the variants in AWS's API model.
 
     `name` is the fixture's name without `converse_each_`. Variants that the installed botocore lacks are left out.
     Raises UnknownSample for an unknown name.

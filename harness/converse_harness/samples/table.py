@@ -168,7 +168,7 @@ memory.InjectionFormatCallback | converse_injection_format_callback | Makes a te
 """Maps the name of each sample to its row.
 
 For example, the name `content.Message` is that of the type Message in `converse_harness.types.content`. A name without
-a module is the name of a shape of AWS's model.
+a module is the name of a shape of AWS's API model.
 """
 
 VARIANTS: Final = _read("""

@@ -231,7 +231,7 @@ _VARIANTS: Final[Mapping[str, Mapping[str, Any]]] = {
         "searchResultLocation": content.SEARCH_RESULT_LOCATION,
     },
 }
-"""Maps each union of AWS's model to its variants: from the path of member names to the value at the path's end."""
+"""Maps each union of AWS's API model to its variants: from the path of member names to the value at the path's end."""
 
 _IN_BLOCK: Final = {"contentBlockStart": "start", "contentBlockDelta": "delta"}
 """Maps an event of a block to its member that is left out in the paths of variants. For example, the path

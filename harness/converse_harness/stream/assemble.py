@@ -80,7 +80,7 @@ def assemble(events: Iterable[StreamEvent | Mapping[str, Any]]) -> Response:
         except (AttributeError, LookupError, TypeError) as error:
             raise StreamOrderError(
                 f"With events[{order.position - 1}], {name}, the stream amounts to no message: a member is missing or "
-                f"of another type than in AWS's model. {_mistake(order.position - 1, event, draft)}"
+                f"of another type than in AWS's API model. {_mistake(order.position - 1, event, draft)}"
             ) from error
     order.finish()
     return draft.response()

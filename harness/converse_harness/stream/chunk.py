@@ -358,8 +358,8 @@ def _cut_block(
             unstreamable = [name for item in content for name in item if name not in ("text", "json")]
             if unstreamable:
                 raise ReplyError(
-                    f"content[{index}].toolResult.content has {unstreamable[0]!r}, which has no delta in AWS's model; "
-                    "a streamed tool result holds text and json."
+                    f"content[{index}].toolResult.content has {unstreamable[0]!r}, which has no delta in AWS's API "
+                    "model; a streamed tool result holds text and json."
                 )
             return {"toolResult": start}, ({"toolResult": items} for items in cutter.tool_result(index, content))
         case {"citationsContent": cited}:
@@ -373,7 +373,7 @@ def _cut_block(
             if name in STREAMABLE:  # the block lacks members of its shape; strict=False allows this
                 bedrock.check("ContentBlock", block, root=f"content[{index}]")
             raise ReplyError(
-                f"content[{index}] is {name!r}, which cannot be streamed: AWS's model has no delta for it. "
+                f"content[{index}] is {name!r}, which cannot be streamed: AWS's API model has no delta for it. "
                 f"Streamable: {', '.join(STREAMABLE)}."
             )
 

@@ -22,7 +22,7 @@ STREAM = {
 WHOLE = because("a body that is not there is read as an answer without content", "empty_200")
 
 SESSION = get_session()
-"""One for all clients: it reads AWS's model once."""
+"""One for all clients: it reads AWS's API model once."""
 
 
 def client(target: Target) -> Any:

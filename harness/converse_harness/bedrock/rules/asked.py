@@ -105,7 +105,7 @@ class RuleRequest:
         found = {*self.body, *self._blocks}
         found.update([f"role {message.get('role')}" for message in self.messages])
         if self.violations:
-            found.add("a violation of AWS's model")
+            found.add("a violation of AWS's API model")
         for _, _, _, block in self.in_results():
             found.update(block)
         return frozenset(found & _NEEDED)
@@ -167,7 +167,7 @@ def needs(*parts: str) -> Callable[[Finder], Finder]:
     The decorated Finder is not called for other requests.
 
     A part is a member of the request's body, a kind of content block in its messages or tool results, "role X" for a
-    message with this role, or "a violation of AWS's model".
+    message with this role, or "a violation of AWS's API model".
     """
 
     def mark(find: Finder) -> Finder:

@@ -14,10 +14,10 @@ from converse_harness.bedrock.rules.rule import PROBED, Claude, Models, Rule, co
 REQUEST: Final = (
     Rule(
         "model_id_is_well_formed",
-        "the model id matches the pattern of AWS's model",
+        "the model id matches the pattern of AWS's API model",
         "{errors}",
         words.broken_labels,
-        (documented("AWS's model", "2026-11"),),
+        (documented("AWS's API model", "2026-11"),),
         verdict="strict",
     ),
     Rule(
@@ -59,7 +59,7 @@ REQUEST: Final = (
     ),
     Rule(
         "constraints_hold",
-        "the body satisfies AWS's model: members, lengths, patterns, ranges, enums",
+        "the body satisfies AWS's API model: members, lengths, patterns, ranges, enums",
         "{errors}",
         words.broken_constraints,
         (
@@ -75,7 +75,7 @@ REQUEST: Final = (
     ),
     Rule(
         "service_tier_is_one",
-        "the service tier is one of AWS's model",
+        "the service tier is one of AWS's API model",
         "service tier provided is invalid",
         in_request("serviceTier.type", abilities.tiers_that_are_none, "serviceTier"),
         (reported("NousResearch/hermes-agent#34476", "2026-05"),),
@@ -83,10 +83,10 @@ REQUEST: Final = (
     ),
     Rule(
         "members_are_known",
-        "the body has no member that AWS's model does not have",
+        "the body has no member that AWS's API model does not have",
         "{errors}",
         words.unknown_members,
-        (documented("AWS's model", "2026-11"),),
+        (documented("AWS's API model", "2026-11"),),
         remark="the wording is ours: AWS's SDKs do not send such a member",
     ),
     Rule(
@@ -152,7 +152,7 @@ REQUEST: Final = (
         "must satisfy enum value set: [user, assistant]",
         conversation.messages_of_the_system,
         (reported("BerriAI/litellm#41082", "2026-09-14"),),
-        against=(documented("AWS's model, which has the role", "2026-11"),),
+        against=(documented("AWS's API model, which has the role", "2026-11"),),
         remark="the wording is that of other roles",
         verdict="note",
     ),
@@ -162,7 +162,7 @@ REQUEST: Final = (
         "It is not known what Bedrock says of {kind}.",
         any_block("toolAddition", "toolRemoval"),
         (),
-        against=(documented("AWS's model, which has toolAddition and toolRemoval", "2026-11"),),
+        against=(documented("AWS's API model, which has toolAddition and toolRemoval", "2026-11"),),
         remark="nobody was seen to send one",
         verdict="note",
     ),
@@ -188,7 +188,7 @@ REQUEST: Final = (
     ),
     Rule(
         "unions_are_set",
-        "a union, such as a content block, has a member of AWS's model",
+        "a union, such as a content block, has a member of AWS's API model",
         "{shape} object at {path} must set one of the following keys: {keys}",
         words.unset_unions,
         (

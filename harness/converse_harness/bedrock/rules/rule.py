@@ -37,7 +37,7 @@ WitnessKind = Literal["recording", "report", "page", "code"]
 WITNESS_KINDS: Final[Mapping[WitnessKind, str]] = {
     "recording": "an answer of the service in a public repository",
     "report": "a public thread",
-    "page": "AWS's page or AWS's model of the API; the date is when it was read",
+    "page": "AWS's page or AWS's API model; the date is when it was read",
     "code": "public source code that tried it, or states it",
 }
 

@@ -207,7 +207,7 @@ tier.
 """
 
 
-_VIOLATION: Final = "a violation of AWS's model"
+_VIOLATION: Final = "a violation of AWS's API model"
 
 
 @needs(_VIOLATION)

@@ -55,7 +55,7 @@ DIFFERENCES: Final[Differences] = {
 
 @cache
 def session() -> Any:
-    """One for all tests: it reads AWS's model once."""
+    """One for all tests: it reads AWS's API model once."""
     return aiobotocore.session.get_session()
 
 
