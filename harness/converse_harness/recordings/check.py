@@ -345,7 +345,7 @@ def _model_problems(
 
 @cache
 def _usual_deltas() -> frozenset[str]:
-    """Return the states of a StreamOrder where a delta may continue a text, if AWS's API model allows any text there."""
+    """Return the StreamOrder states in which a delta may continue a text, if AWS's API model allows any text there."""
     return frozenset(
         state
         for state, member in GOES_ON.items()
