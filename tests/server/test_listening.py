@@ -15,7 +15,7 @@ import pytest
 
 from converse_harness import ConverseServer, TransportError, reply
 from tests.nested import OURS, SOCKET
-from tests.server.peers import Raw, Raw2
+from tests.server.peers import Raw, Raw2, question
 
 
 def has_ipv6() -> bool:
@@ -113,6 +113,27 @@ def test_a_port_can_be_used_again_at_once() -> None:
         first.stop()
         with ConverseServer(port=port) as second:
             assert second.url == f"http://127.0.0.1:{port}"
+
+
+def test_requests_before_the_start_wait_for_the_fakes() -> None:
+    server = ConverseServer()
+    server.bind()
+    try:
+        with Raw(server.url) as peer, server.answer_all(reply.text("hi")):
+            peer.send(question(server.url))
+            server.start()
+            assert peer.answer().status == 200
+    finally:
+        server.stop()
+
+
+def test_a_server_that_was_only_bound_leaves_nothing() -> None:
+    server = ConverseServer()
+    server.bind()
+    url = server.url
+    server.stop()
+    with pytest.raises(ConnectionRefusedError), Raw(url):
+        pass
 
 
 def test_a_start_that_is_interrupted_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

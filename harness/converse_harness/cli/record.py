@@ -91,6 +91,7 @@ def _record(given: argparse.Namespace) -> NoReturn:
                 redaction=redaction,
                 on_saved=lambda call, failure: ended.put(partial(print_saved, call, failure)),
             )
+            server.start()
             announce(f"{fake.upstream} into {path}", server, fake.environ, "Recording")
             while True:
                 call_next(ended)

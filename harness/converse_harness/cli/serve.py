@@ -181,6 +181,7 @@ def run(given: argparse.Namespace) -> int:
         if script is not None:
             fake = server.answer_all()
             fake.endpoint.script = script
+        server.start()
         if given.until_stdin_closes:
             when_stdin_closes(lambda: ended.put(closed.set))
         with ready_file(given.ready_file, server.url):

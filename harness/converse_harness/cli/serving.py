@@ -57,14 +57,15 @@ ADDRESS: Final[Arguments] = {
 
 @contextmanager
 def running(server: ConverseServer, command: str, ended: Ended) -> Generator[None]:
-    """Run a server during a `with` block. At the end, call the functions that are left in the queue `ended`.
+    """Bind a server for a `with` block, which starts it once its fakes are open: no request may find the server empty.
 
-    Raises TransportError if the server cannot start.
+    At the end, stop the server, and call the functions that are left in the queue `ended`. Raises TransportError if the
+    server cannot be bound.
     """
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            server.start()
+            server.bind()
         for each in caught:
             complain(command, f"warning: {each.message}")
         yield

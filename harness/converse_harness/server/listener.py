@@ -158,8 +158,16 @@ class ConverseServer:
 
     # The following methods start, stop and describe the server.
 
+    def bind(self) -> None:
+        """Open the socket, so that `url` is known, and fakes can be opened before `start`. Until then, requests wait.
+
+        Raises TransportError if no socket can be opened.
+        """
+        self._thread.bind()
+
     def start(self) -> Self:
-        """Start listening. Raises TransportError if no socket can be opened."""
+        """Start answering, after `bind` if that was not called. Raises TransportError if no socket can be opened."""
+        self._thread.bind()
         self._thread.start()
         return self
 

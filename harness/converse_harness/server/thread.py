@@ -65,11 +65,15 @@ class ServerThread:
         host, port = self._socket.getsockname()[:2]
         return f"http://{_in_url(host)}:{port}"
 
+    def bind(self) -> None:
+        """Open the socket unless it is open. Raises TransportError if no socket or event loop can be opened."""
+        if self._socket is None:
+            self._socket, self._loop = self._listen()
+
     def start(self) -> None:
-        """Start the thread unless it is running. Raises TransportError if no socket or event loop can be opened."""
-        if self._thread is not None:
+        """Start the thread unless it is running; `bind` must have been called."""
+        if self._thread is not None or self._socket is None or self._loop is None:
             return
-        self._socket, self._loop = self._listen()
         ready = threading.Event()
         self._thread = threading.Thread(
             target=self._run, args=(self._socket, self._loop, ready), name="converse-harness server", daemon=True
@@ -96,6 +100,8 @@ class ServerThread:
         if self._socket is not None:
             self._socket.close()
             self._socket = None
+        if self._loop is not None:
+            self._loop.close()  # nothing is left to close if its thread has run
         self._wait_for_functions()
 
     def cut(self, owner: object) -> None:
