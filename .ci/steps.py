@@ -163,19 +163,26 @@ def steps(arguments: argparse.Namespace, work: Path) -> dict[str, Step]:
 
 
 def prepare(work: Path) -> None:
-    """Install nox, and build the wheel that every session takes; uv finds in pyproject.toml how new packages may be."""
+    """Install nox, build the wheel that every session takes, and fill uv's cache with what most sessions need.
+
+    uv finds in pyproject.toml how new packages may be.
+    """
     os.environ |= {"UV_CACHE_DIR": f"{work}/uv", "UV_PYTHON_DOWNLOADS": "never"}
     os.environ.setdefault("UV_SYSTEM_CERTS", "true")  # the system's certificates count, as they do for pip
     tools = f"{work}/nox/bin"
+    install = [f"{tools}/uv", "pip", "install", "--quiet", "--python", f"{tools}/python"]
     for command in (
         [sys.executable, "-m", "venv", f"{work}/nox"],
         [f"{tools}/pip", "install", "--quiet", UV],
-        [f"{tools}/uv", "pip", "install", "--quiet", "--python", f"{tools}/python", "nox[uv]", UV],
+        [*install, "nox[uv]", UV],
         [f"{tools}/uv", "build", "--quiet", "--wheel", "--python", f"{tools}/python", "--out-dir", f"{work}/wheel"],
     ):
         subprocess.run(command, check=True)
     (wheel,) = (work / "wheel").glob("*.whl")
     os.environ["CONVERSE_WHEEL"] = str(wheel)
+    # Two uv processes that download the same package into an empty cache disturb each other (astral-sh/uv#7434), so one
+    # fills the cache before the sessions begin.
+    subprocess.run([*install, "--target", f"{work}/filled", f"{wheel}[test]"], check=True)
 
 
 def main() -> int:

@@ -728,7 +728,7 @@ ILLEGAL: dict[str, tuple[str, int, str]] = {
     "an error misspelt": (
         text(HEADER, CALL, {**THROTTLED, "type": "ThrotlingException"}),
         3,
-        (f'AWS\'s model has no error "ThrotlingException" ({BOTOCORE}); did you mean "ThrottlingException"?'),
+        (f'AWS\'s API model has no error "ThrotlingException" ({BOTOCORE}); did you mean "ThrottlingException"?'),
     ),
     "an error's status": (
         text(HEADER, CALL, {**THROTTLED, "status": 400}),
