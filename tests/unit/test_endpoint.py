@@ -93,13 +93,15 @@ EVERY_REPLY: dict[str, Reply] = {
 }
 
 
-def test_the_latency_of_the_request_is_returned() -> None:
-    """As recorded; a reply that has its own keeps it."""
-    asked: dict[str, Any] = {"performanceConfig": {"latency": "optimized"}}
-    for answer, latency in (("text", "optimized"), ("everything beside", "standard")):
+def test_what_the_request_asks_of_the_service_is_returned() -> None:
+    """The latency as recorded, the tier as reported; a reply that has its own keeps it."""
+    asked: dict[str, Any] = {"performanceConfig": {"latency": "optimized"}, "serviceTier": {"type": "flex"}}
+    asked = {name: value for name, value in asked.items() if bedrock.has_member("ConverseRequest", name)}
+    for answer, own in (("text", {}), ("everything beside", {"performanceConfig": {"latency": "standard"}})):
         whole = json.loads(data(Endpoint(EVERY_REPLY[answer]).exchange(request("converse", NOVA, **asked))))
         streamed = events(Endpoint(EVERY_REPLY[answer]).exchange(request(model_id=NOVA, **asked)))[-1]["metadata"]
-        assert whole["performanceConfig"] == streamed["performanceConfig"] == {"latency": latency}
+        for name in asked:
+            assert whole[name] == streamed[name] == {**asked, **own}[name]
 
 
 @pytest.mark.parametrize("model_id", [CLAUDE, NOVA, "cohere.command-r-v1:0", "meta.llama3", "openai.gpt-oss", "mine"])

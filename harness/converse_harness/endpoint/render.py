@@ -297,7 +297,11 @@ def _last_chunk(reply: Reply, occasion: Occasion, sent: int) -> Chunk | None:
 
 
 _RETURNED: Final = ("performanceConfig", "serviceTier")
-"""Members of the request that Bedrock returns in the answer if the request has them. Source: recorded, of Converse."""
+"""Members of the request that Bedrock returns in the answer if the request has them.
+
+Sources: the latency is recorded of Converse; the tier is as reported (NousResearch/hermes-agent#34476, 2026-05). That
+streams return both is assumed.
+"""
 
 
 def _options(body: MessageBody, reply: Reply, occasion: Occasion, sent: int) -> dict[str, Any]:

@@ -96,22 +96,6 @@ def marked_with(node: pytest.Item | pytest.Collector) -> dict[str, Any]:
     return marked
 
 
-def kept_error(item: pytest.Item) -> BaseException | None:
-    """Return the error with which a test method of a unittest.TestCase ended; None for a test of another kind.
-
-    pytest does not raise such an error but keeps it in a list. An expected failure counts as no error.
-    """
-    kept: list[pytest.ExceptionInfo[BaseException]] | None = getattr(item, "_excinfo", None)
-    error = kept[0].value if kept else None
-    return None if isinstance(error, pytest.xfail.Exception) else error
-
-
-def replace_kept_error(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-    """Let pytest report the problem that a hook raised after a unittest method, and not the method's own error."""
-    if call.when == "call" and call.excinfo is not None and kept_error(item) is not None:
-        cast("Any", item)._excinfo[0] = call.excinfo
-
-
 def _number(word: str) -> Callable[[str], object]:
     """Return a function that converts `word` to None, and the text of a whole number to an int.
 

@@ -11,6 +11,7 @@ from types import CodeType, FunctionType, TracebackType
 from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 from converse_harness.errors import ConverseHarnessError
+from converse_harness.plugin.settings import kept_error
 from converse_harness.user_lines import is_users
 
 if TYPE_CHECKING:
@@ -91,6 +92,12 @@ def hide_own(excinfo: pytest.ExceptionInfo[BaseException], item: pytest.Item) ->
     if entries:
         entries[-1].tb_next = None  # pytest follows `tb_next` to the end of a traceback, so the end must be set here
         excinfo.traceback = type(excinfo.traceback)(excinfo.tb)
+
+
+def replace_kept_error(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    """Let pytest report the problem that a hook raised after a unittest method, and not the method's own error."""
+    if call.when == "call" and call.excinfo is not None and kept_error(item) is not None:
+        cast("Any", item)._excinfo[0] = call.excinfo
 
 
 def _members(error: BaseException) -> tuple[BaseException, ...]:

@@ -223,7 +223,7 @@ class Hooks:
         except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:
             self._check_fakes(item, before, error)
             raise
-        self._check_fakes(item, before, checks.kept_error(item))
+        self._check_fakes(item, before, settings.kept_error(item))
         return result
 
     def _check_fakes(self, item: pytest.Item, before: Mapping[Fake, int], error: BaseException | None) -> None:
@@ -313,10 +313,10 @@ class Hooks:
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> _Report:
         """Add the calls to the report of a failed test, and the notes of every test to the teardown report."""
         if call.excinfo is not None and "converse_harness.errors" in sys.modules:
-            from converse_harness.plugin.frames import hide_own
+            from converse_harness.plugin.frames import hide_own, replace_kept_error
 
             hide_own(call.excinfo, item)
-        checks.replace_kept_error(item, call)
+            replace_kept_error(item, call)
         report = yield
         if "converse_harness.intercept.fake" in sys.modules:
             from converse_harness.plugin.report import complete

@@ -204,6 +204,16 @@ def own_fakes(item: pytest.Item) -> list[Fake]:
     return item.stash.setdefault(_FAKES, [])
 
 
+def kept_error(item: pytest.Item) -> BaseException | None:
+    """Return the error with which a test method of a unittest.TestCase ended; None for a test of another kind.
+
+    pytest does not raise such an error but keeps it in a list. An expected failure counts as no error.
+    """
+    kept: list[pytest.ExceptionInfo[BaseException]] | None = getattr(item, "_excinfo", None)
+    error = kept[0].value if kept else None
+    return None if isinstance(error, pytest.xfail.Exception) else error
+
+
 def open_fakes() -> Mapping[Fake, int]:
     """Return every open fake with its number of problems so far; {} if the module of fakes was never loaded."""
     module = sys.modules.get("converse_harness.intercept.fake")
