@@ -6,7 +6,6 @@ import asyncio
 import gc
 import multiprocessing
 import os
-import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -39,6 +38,7 @@ from converse_harness.intercept import registry
 from converse_harness.stream.events import decode_event
 from converse_harness.stream.frames import Decoder
 from tests.intercept.interrupts import each_step, interrupt_everywhere
+from tests.threads import taking_turns
 
 HOST = "https://bedrock-runtime.us-east-1.amazonaws.com"
 ARN = "arn%3Aaws%3Abedrock%3Aus-east-1%3A123456789012%3Aprompt%2Fx"
@@ -524,13 +524,8 @@ def test_threads_open_and_close_at_once(originals: Patched) -> None:
     # respx itself starts and stops as if there was one thread.
     real = httpcore.ConnectionPool.handle_request
     taken: list[bool] = []
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        with ThreadPoolExecutor(8) as pool:
-            assert len([*pool.map(open_and_close, range(300))]) == 300
-    finally:
-        sys.setswitchinterval(before)
+    with taking_turns(), ThreadPoolExecutor(8) as pool:
+        assert len([*pool.map(open_and_close, range(300))]) == 300
     assert all(taken)
 
 

@@ -1,9 +1,6 @@
 """Fakes of two transports play one recording: each exchange answers one call, whoever asks at the same moment."""
 
-import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +11,7 @@ from converse_harness.plugin.tally import Tally
 from converse_harness.recordings.capture import CapturedExchange
 from converse_harness.recordings.write import SessionWriter
 from converse_harness.stream.http import Request
+from tests.threads import together
 
 EXCHANGES = 400
 ASKED = Request("POST", "/model/m/converse", (), b'{"messages":[{"role":"user","content":[{"text":"?"}]}]}')
@@ -22,15 +20,6 @@ ANSWER = (
     b'{"metrics":{"latencyMs":1},"output":{"message":{"content":[{"text":"%d"}],"role":"assistant"}},'
     b'"stopReason":"end_turn","usage":{"inputTokens":1,"outputTokens":1,"totalTokens":2}}'
 )
-
-
-@contextmanager
-def impatient() -> Iterator[None]:
-    """Threads take turns as often as they can."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
 
 
 def test_each_exchange_answers_one_call(tmp_path: Path, request: pytest.FixtureRequest) -> None:
@@ -46,20 +35,10 @@ def test_each_exchange_answers_one_call(tmp_path: Path, request: pytest.FixtureR
         session.give(fake)
     answers: list[bytes] = []
 
-    # Threads that start in the same moment may not set the tracer of coverage.
-    ready = threading.Barrier(9)
-
     def ask(fake: Fake) -> None:
-        ready.wait()
         responses = (fake.exchange(ASKED).response for _ in range(EXCHANGES // 8))
         answers.extend(b"".join(chunk.data for chunk in response.chunks) for response in responses)
 
-    threads = [threading.Thread(target=ask, args=(fake,)) for fake in fakes * 4]
-    for thread in threads:
-        thread.start()
-    with impatient():
-        ready.wait()
-        for thread in threads:
-            thread.join(60)
+    together([partial(ask, fake) for fake in fakes * 4])
     assert sorted(answers) == sorted(ANSWER % n for n in range(EXCHANGES))
     assert not [slot for slot in session.queue("").slots if slot.left]

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import sys
 import threading
-from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -16,6 +13,7 @@ import pytest
 from converse_harness import ConverseServer, TransportError, reply
 from tests.nested import OURS, SOCKET
 from tests.server.peers import Raw, Raw2, question
+from tests.threads import taking_turns
 
 
 def has_ipv6() -> bool:
@@ -39,17 +37,6 @@ def test_ipv6() -> None:
             assert b'"b"' in other.answer(1)
 
 
-@contextmanager
-def threads_that_take_turns() -> Generator[None, None, None]:
-    """Every thread may be interrupted after a few steps of its own."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
-
-
 def test_a_fake_that_other_threads_see_is_whole() -> None:
     def looks() -> None:
         while not over.is_set():
@@ -60,7 +47,7 @@ def test_a_fake_that_other_threads_see_is_whole() -> None:
             server.script().close()
 
     over = threading.Event()
-    with ConverseServer() as server, ThreadPoolExecutor(3) as threads, threads_that_take_turns():
+    with ConverseServer() as server, ThreadPoolExecutor(3) as threads, taking_turns():
         for _ in range(300):
             server.script()  # stays open: what walks over all of them takes a while
         looking = threads.submit(looks)

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
+from threading import Lock
 from typing import Final, cast
 
 from converse_harness.bedrock.models import Caching, standing
@@ -88,6 +89,9 @@ class PromptCache:
 
     `parent` is a function that returns the earlier call that a call continues. `minimum` replaces every model's own
     minimum of tokens; None replaces nothing.
+
+    Calls of several threads are answered at the same time, outside the fake's lock, because scripted functions run
+    there. So the cache has a lock of its own, under which no code of the user runs.
     """
 
     def __init__(self, parent: Callable[[Call], Call | None], minimum: int | None = None) -> None:
@@ -98,6 +102,7 @@ class PromptCache:
         self._born = 0
         self._prefixes: dict[bytes, CachedPrefix] = {}
         self._answered: list[tuple[PromptUse, float, float]] = []
+        self._lock = Lock()
 
     def use(self, call: Call) -> PromptUse | None:
         """Return the PromptUse of a new call; None if the request or the model uses no cache."""
@@ -108,13 +113,15 @@ class PromptCache:
         implicit = not has_cache_point(call)
         if implicit and not caching.implicit:
             return None
-        self.settle()
         prompt = prompt_of(call.body, call.model_id, known, caching)
         if self.minimum is not None:
             caching = replace(caching, minimum=self.minimum)
-        use = PromptUse(self, call, prompt, caching, self.now, self._born, max(1, prompt.tokens[-1]), implicit=implicit)
-        self._count(use, {len(prompt.ends) - 1: "5m"} if implicit else prompt.points)
-        self.uses.append(use)
+        rest = max(1, prompt.tokens[-1])
+        with self._lock:
+            self._settle()
+            use = PromptUse(self, call, prompt, caching, self.now, self._born, rest, implicit=implicit)
+            self._count(use, {len(prompt.ends) - 1: "5m"} if implicit else prompt.points)
+            self.uses.append(use)
         return use
 
     def answered(self, use: PromptUse, first: float, more: float) -> None:
@@ -124,7 +131,8 @@ class PromptCache:
         seconds. Other calls can read the prefixes of this call as soon as the client has received an event of the
         answer.
         """
-        self._answered.append((use, first, more))
+        with self._lock:
+            self._answered.append((use, first, more))
 
     def later(self, seconds: float) -> None:
         """Advance the fake's clock by `seconds`. Raises ReplyError unless the number is positive."""
@@ -132,20 +140,26 @@ class PromptCache:
             raise ReplyError(
                 f"later() lets {seconds:g} seconds go by; it takes more than none, minutes=6 for instance."
             )
-        self.settle()
-        self.now += seconds
+        with self._lock:
+            self._settle()
+            self.now += seconds
 
     def forget(self, number: int) -> None:
         """Drop the calls with numbers up to `number`, and the prefixes that no later call has read or written."""
-        for use in self.uses:
-            if use.call.number <= number:
-                use.source = None  # otherwise each use would keep the earlier use alive in memory
-                use.prefixes = {}
-        self.uses = [use for use in self.uses if use.call.number > number]
-        self._prefixes = {end: each for end, each in self._prefixes.items() if each.last > number}
+        with self._lock:
+            for use in self.uses:
+                if use.call.number <= number:
+                    use.source = None  # otherwise each use would keep the earlier use alive in memory
+                    use.prefixes = {}
+            self.uses = [use for use in self.uses if use.call.number > number]
+            self._prefixes = {end: each for end, each in self._prefixes.items() if each.last > number}
 
     def settle(self) -> None:
         """Store the prefixes of calls whose answers have begun. Advance the clock by the pauses in these answers."""
+        with self._lock:
+            self._settle()
+
+    def _settle(self) -> None:
         waiting: list[tuple[PromptUse, float, float]] = []
         for use, first, more in self._answered:
             answered = use.call.answered
@@ -160,6 +174,7 @@ class PromptCache:
         if use.source is not None:
             use.source.until = max(use.source.until, begun + use.source.lasts)
             use.source.last = use.call.number
+        prefixes = dict[int, CachedPrefix]()
         for point in use.cacheable:
             end, lasts = use.prompt.ends[point], LASTS.get(use.prompt.points.get(point, "5m"), LASTS["5m"])
             found = self._prefixes.get(end)
@@ -169,7 +184,8 @@ class PromptCache:
                 self._prefixes[end] = found
             found.until = max(found.until, begun + found.lasts)
             found.last = use.call.number
-            use.prefixes[point] = found
+            prefixes[point] = found
+        use.prefixes = prefixes  # at once, because readers of `prefixes` do not hold the lock
 
     def _count(self, use: PromptUse, points: Mapping[int, str]) -> None:
         tokens, least = use.prompt.tokens, use.caching.minimum

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
+from threading import Lock
 from typing import Any, Final, Literal, NamedTuple
 from weakref import ref
 
@@ -62,7 +63,8 @@ class Conversation:
     """Keeps the answers of one fake, and recognises them in the messages of later requests.
 
     `calls` is the list to which the fake appends its calls. Each answer is read once: after it has ended, when a
-    request with assistant messages arrives. The class is not thread-safe.
+    request with assistant messages arrives. The class has a lock of its own, because `Call.cache` and
+    `CacheSummary.rewrites` ask for parents in threads that do not hold the fake's lock.
     """
 
     def __init__(self, calls: Sequence[Call]) -> None:
@@ -75,6 +77,7 @@ class Conversation:
         self._by_text: dict[str, list[GivenAnswer]] = {}
         self._by_length: dict[int, list[GivenAnswer]] = {}
         self._last: tuple[Call, SentHistory, list[tuple[AssistantTurn, list[_Found]]]] | None = None
+        self._lock = Lock()
 
     def parent(self, call: Call) -> Call | None:
         """Return the call behind the last of this fake's answers in a request's messages; None if there is none.
@@ -83,7 +86,8 @@ class Conversation:
         messages before it.
         """
         if call.answered.parent is None:
-            self._read(call)
+            with self._lock:
+                self._read(call)
         return call.parent
 
     def changes(self, call: Call) -> list[HistoryChange]:
@@ -91,6 +95,10 @@ class Conversation:
 
         Changes that were reported for earlier requests are left out.
         """
+        with self._lock:
+            return self._changes(call)
+
+    def _changes(self, call: Call) -> list[HistoryChange]:
         history, turns = self._read(call)
         new: list[HistoryChange] = []
         for turn, found in turns:
@@ -107,6 +115,10 @@ class Conversation:
 
     def forget(self, call: Call) -> None:
         """Remove a call and its answer from the indexes."""
+        with self._lock:
+            self._forget(call)
+
+    def _forget(self, call: Call) -> None:
         self._running.pop(call.number, None)
         self._last = None
         self._parts.pop(call.number, None)
