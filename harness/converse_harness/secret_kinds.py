@@ -139,7 +139,7 @@ KINDS: Final = (
         "the value of an Authorization header",
         ("authorization", "aws4-hmac"),
         rf"(?P<kept>(?i:authorization){_GIVEN}(?:Basic|Digest|Token|ApiKey|Negotiate)\s+)[A-Za-z0-9._~+/=-]{{12,}}"
-        r"|AWS4-HMAC-SHA256\s+Credential=[^\s,*/]+/[^\s,*]+",
+        r"|AWS4-HMAC-SHA256\s+Credential=[\w.%+-]+/[\w.%/+-]+",
     ),
     SecretKind("a signature of AWS", ("signature=",), r"(?P<kept>\bSignature=)[0-9a-f]{64}"),
     SecretKind(

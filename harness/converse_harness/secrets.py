@@ -8,8 +8,9 @@ import re
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from converse_harness.readable import Reading, readings
 from converse_harness.secret_kinds import KINDS, SecretKind
 
 MASK: Final = "***"
@@ -32,24 +33,43 @@ def compiled(kind: SecretKind) -> re.Pattern[str]:
     return re.compile(kind.pattern, re.ASCII)
 
 
+class FoundSecret(NamedTuple):
+    """A secret in a text. `start` and `end` are positions in the text; `value` is the secret as a person reads it.
+
+    `before` is the part of the match before the secret, for example its name, as a person reads it.
+    """
+
+    start: int
+    end: int
+    value: str
+    before: str
+
+
 def secret_spans(kind: SecretKind, text: str) -> list[tuple[int, int]]:
-    """Return the start and end of each secret of this kind in a text."""
-    return [secret_span(found) for _, found in matches(text, (kind,))]
+    """Return the start and end of each secret of this kind in a text. Spans may overlap."""
+    return [(found.start, found.end) for _, found in matches(text, (kind,))]
 
 
-def secret_span(found: re.Match[str]) -> tuple[int, int]:
-    """Return the start and end of the secret in a match, as positions in the searched text."""
-    kept = found.re.groupindex.get("kept")
-    start = found.start() if kept is None or found.start(kept) < 0 else found.end(kept)
-    return start, found.end()
+def matches(
+    text: str, kinds: Iterable[SecretKind] = KINDS, *, binary: bool = False
+) -> Iterator[tuple[SecretKind, FoundSecret]]:
+    r"""Yield every secret in a text, as a person reads the text, each with its kind. Some may be yielded twice.
 
+    `binary` is true for binary data, in which colours and the like are accidental.
 
-def matches(text: str, kinds: Iterable[SecretKind] = KINDS) -> Iterator[tuple[SecretKind, re.Match[str]]]:
-    """Yield every match in a text, each with its kind.
-
-    >>> [(kind.name, found[0]) for kind, found in matches("my key is AKIAIOSFODNN7EXAMPLE")]
+    >>> [(kind.name, found.value) for kind, found in matches("my key is AKIAIOSFODNN7\x1b[1mEXAMPLE")]
     [('an AWS access key id', 'AKIAIOSFODNN7EXAMPLE')]
     """
+    kinds = tuple(kinds)
+    for reading in (Reading(text),) if binary else readings(text):
+        for kind, found in _matches(reading.text, kinds):
+            kept = found.re.groupindex.get("kept")
+            start = found.start() if kept is None or found.start(kept) < 0 else found.end(kept)
+            span = reading.span(start, found.end())
+            yield kind, FoundSecret(*span, reading.text[start : found.end()], reading.text[found.start() : start])
+
+
+def _matches(text: str, kinds: Iterable[SecretKind]) -> Iterator[tuple[SecretKind, re.Match[str]]]:
     # Every character must keep its position. Only U+0130 has a lower case of two characters, so it is replaced first.
     lowered = text.replace("\u0130", "i").lower()
     for kind in kinds:
@@ -205,16 +225,26 @@ def _is_worth_hiding(value: str) -> bool:
     return len(value) >= _SHORTEST and of_two and re.sub(r"[^a-z]+", "", value.lower()) not in _COMMON
 
 
-def own_spans(text: str, own: Collection[str]) -> Iterator[tuple[int, int]]:
+def own_spans(text: str, own: Collection[str], *, binary: bool = False) -> Iterator[tuple[int, int]]:
     """Yield the start and end of each secret from `own` in a text. A short secret counts only as a whole word."""
-    for value in own:
-        for each in {value, value.encode().decode("latin-1")}:
-            at = text.find(each)
-            while at >= 0:
-                end = at + len(each)
-                if len(value) >= _LONG_ENOUGH or not (text[at - 1 : at].isalnum() or text[end : end + 1].isalnum()):
-                    yield at, end
-                at = text.find(each, at + 1)
+    for reading in (Reading(text),) if binary else _own_readings(text) if own else ():
+        for value in own:
+            for each in {value, value.encode().decode("latin-1")}:
+                at = reading.text.find(each)
+                while at >= 0:
+                    end = at + len(each)
+                    around = reading.text[max(at - 1, 0) : at], reading.text[end : end + 1]
+                    if len(value) >= _LONG_ENOUGH or not any(map(str.isalnum, around)):
+                        yield reading.span(at, end)
+                    at = reading.text.find(each, at + 1)
+
+
+def _own_readings(text: str) -> Iterator[Reading]:
+    """Yield the readings of a text, and the text as it is, because a secret may itself contain what nobody reads."""
+    found = readings(text)
+    yield from found
+    if len(found) > 1:
+        yield Reading(text)
 
 
 _SHOWN: Final = 8
@@ -226,17 +256,22 @@ def cut_spans(text: str, own: Collection[str]) -> Iterator[tuple[int, int]]:
 
     `reprlib` and pytest shorten long texts in this way.
     """
-    for value in own if "..." in text else ():
-        for found in re.finditer(re.escape(value[:_SHOWN]), text):
-            start = found.start()
-            end = start + common_length(value, text[start : start + len(value)])
-            if text.startswith("...", end):
-                yield start, end
-        for found in re.finditer(re.escape(value[-_SHOWN:]), text):
-            end = found.end()
-            start = end - common_length(value[::-1], text[max(end - len(value), 0) : end][::-1])
-            if text.endswith("...", 0, start):
-                yield start, end
+    for reading in _own_readings(text) if own and "..." in text else ():
+        for value in own:
+            yield from (reading.span(*span) for span in _cut_spans(reading.text, value))
+
+
+def _cut_spans(text: str, value: str) -> Iterator[tuple[int, int]]:
+    for found in re.finditer(re.escape(value[:_SHOWN]), text):
+        start = found.start()
+        end = start + common_length(value, text[start : start + len(value)])
+        if text.startswith("...", end):
+            yield start, end
+    for found in re.finditer(re.escape(value[-_SHOWN:]), text):
+        end = found.end()
+        start = end - common_length(value[::-1], text[max(end - len(value), 0) : end][::-1])
+        if text.endswith("...", 0, start):
+            yield start, end
 
 
 def common_length(one: Sequence[str], other: Sequence[str]) -> int:
@@ -254,10 +289,7 @@ def mask(text: str, own: Collection[str] | None = None) -> str:
     '/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A***%3Aprompt%2Fx/other'
     """
     text = _without(text, own_spans(text, own_secrets() if own is None else own))
-    # Most texts contain no secret. The first `matches` finds this out in less than half of the time of the whole loop.
-    for kind in KINDS if next(matches(text), None) is not None else ():
-        text = _without(text, secret_spans(kind, text))
-    return text
+    return _without(text, ((found.start, found.end) for _, found in matches(text)))
 
 
 _ENCODED: Final = re.compile(r"[A-Za-z0-9+/_-]{16,}(?:(?:\r?\n|\\n)[A-Za-z0-9+/_-]+)*={0,2}")
@@ -277,7 +309,13 @@ def mask_encoded(text: str, own: Collection[str] | None = None) -> str:
     'the key: ***'
     """
     own = own_secrets() if own is None else own
-    return mask(_ENCODED.sub(lambda found: MASK if _holds_secret(found[0], own) else found[0], text), own)
+    spans = (
+        reading.span(*found.span())
+        for reading in readings(text)
+        for found in _ENCODED.finditer(reading.text)
+        if _holds_secret(found[0], own)
+    )
+    return mask(_without(text, spans), own)
 
 
 def _holds_secret(run: str, own: Collection[str], depth: int = _NESTED) -> bool:

@@ -10,6 +10,7 @@ import pytest
 
 from tests.nested import XDIST
 from tests.recordings.planted import LONG, in_zip
+from tests.recordings.terminals import SHAPES
 
 KEY = "AK" + "IAIOSFODNN7EXAMPLE"
 OWN = "correct-horse-battery-staple-of-this-process"
@@ -18,6 +19,8 @@ PRIVATE = "\n".join([*[LONG[:32] * 2] * 5, LONG[:20]])
 PEM = "-----BEGIN RSA PRIV" + f"ATE KEY-----\n{PRIVATE}\n-----END RSA PRIV" + "ATE KEY-----"
 ZIPPED = base64.b64encode(in_zip(KEY)).decode()
 
+ON_TERMINALS = ("grep --color", "jq -C", "a link", "tags")
+
 SECRETS = {
     "key": KEY,
     "own": OWN,
@@ -25,14 +28,16 @@ SECRETS = {
     "in_base64": base64.b64encode(KEY.encode()).decode(),
     "in_a_zip": ZIPPED,
     "quoted": "".join(f"%{ord(each):02x}" for each in KEY),
+    "on a terminal": "\n".join(SHAPES[shape](each, 9) for each in (KEY, OWN) for shape in ON_TERMINALS),
 }
 PARTS = {
     **SECRETS,
     "pem": PRIVATE,
     "line of pem": LONG[:32] * 2,
-    "beginning": OWN[:10],
+    "beginning": OWN[:9],
     "end": OWN[-12:],
-    "half": KEY[:10],
+    "half": KEY[:9],
+    "other half": KEY[9:],
 }
 """What must not be seen."""
 

@@ -150,5 +150,12 @@ def test_what_is_left_is_found(tmp_path: Path) -> None:
     planted = Planted(1, "a kind", secret, "as it is", "streamed text", (secret[:5], secret[5:]))
     (tmp_path / "a.jsonl").write_text('{"call": 1}\n{"delta": "not-so"}\n{"delta": "-secret-after-all"}\n')
     (tmp_path / "b.txt").write_bytes(b"\xff" + base64.b64encode(f"12{secret}".encode()))
-    found = left_in(tmp_path, [planted], f"it is {secret}", quote(secret).upper())
-    assert {each.partition(" has ")[0] for each in found} == {"a.jsonl, put together", "b.txt", "text 1"}
+    found = left_in(tmp_path, [planted], f"it is {secret}", quote(secret).upper(), f"{secret[:5]}\x1b[1m{secret[5:]}")
+    assert {each.partition(" has ")[0] for each in found} == {
+        *(
+            f"{name}{suffix}"
+            for name in ("a.jsonl, put together", "b.txt", "text 1")
+            for suffix in ("", ", as it is seen")
+        ),
+        "text 3, as it is seen",
+    }

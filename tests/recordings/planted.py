@@ -98,9 +98,14 @@ def _base64(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def texts_of(kind: SecretKind) -> st.SearchStrategy[str]:
+ASCII: Final = st.characters(codec="ascii")
+READABLE: Final = st.characters(codec="ascii", exclude_categories=["Cc"], include_characters="\0\n\r\t")
+"""ASCII without the control characters that begin a sequence for a terminal."""
+
+
+def texts_of(kind: SecretKind, alphabet: st.SearchStrategy[str] = ASCII) -> st.SearchStrategy[str]:
     """Texts with what the pattern of a kind matches: secrets are ASCII; what is looked ahead to is drawn as well."""
-    return st.from_regex(compiled(kind), fullmatch="(?=@" not in kind.pattern, alphabet=st.characters(codec="ascii"))
+    return st.from_regex(compiled(kind), fullmatch="(?=@" not in kind.pattern, alphabet=alphabet)
 
 
 FORMS: Final[Mapping[str, Callable[[str], str]]] = {

@@ -25,7 +25,8 @@ from converse_harness.secret_kinds import ACCOUNTS, KINDS, SecretKind
 from converse_harness.secrets import STAND_IN, secret_spans
 from converse_harness.stream.events import encode_event
 from converse_harness.stream.frames import Frame, Header, HeaderType, encode
-from tests.recordings.planted import FORMS, texts_of
+from tests.recordings.planted import FORMS, READABLE, texts_of
+from tests.recordings.terminals import SHAPES, seen
 
 Answer = tuple[int, Mapping[str, str], Sequence[bytes]]
 """Status, headers and chunks of a body."""
@@ -67,15 +68,17 @@ class Planted:
 def draw(number: int, count: int) -> list[Planted]:
     """So many secrets: of every kind in every form as far as that goes, in places and pieces at random."""
     chance = random.Random(number)
-    texts = {kind: _texts(kind, number + at, -(-count // len(KINDS))) for at, kind in enumerate(KINDS)}
+    texts = {kind: drawn(kind, number + at, -(-count // len(KINDS))) for at, kind in enumerate(KINDS)}
     _leave_out_public(texts)
     forms = sorted(FORMS)
     made: list[Planted] = []
     for each in range(count):
         kind, form = KINDS[each % len(KINDS)], forms[each % len(forms)]
         text, secret = texts[kind][each // len(KINDS) % len(texts[kind])]
-        before = chance.choice(NEIGHBOURS)
-        formed = FORMS[form](before + text)
+        shown = chance.choice(NEIGHBOURS) + text
+        if each % 2:
+            shown = chance.choice([*SHAPES.values()])(shown, chance.randrange(1, len(shown)))
+        formed = FORMS[form](shown)
         fits = [place for place in PLACES if place not in IN_HEADERS or (formed.isascii() and formed.isprintable())]
         place = chance.choice(fits)
         cuts = sorted(chance.sample(range(1, len(formed)), min(chance.randint(0, 12), len(formed) - 1)))
@@ -92,13 +95,13 @@ def _leave_out_public(texts: Mapping[SecretKind, list[tuple[str, str]]]) -> None
         assert drawn, kind
 
 
-def _texts(kind: SecretKind, number: int, count: int) -> list[tuple[str, str]]:
-    """Texts of a kind, with the secret in each."""
+def drawn(kind: SecretKind, number: int, count: int) -> list[tuple[str, str]]:
+    """Texts of a kind, at least so many, with the secret in each."""
     texts: dict[str, str] = {}
 
     @seed(number)
     @settings(max_examples=count + 9, phases=[Phase.generate], database=None, suppress_health_check=list(HealthCheck))
-    @given(texts_of(kind))
+    @given(texts_of(kind, READABLE))
     def collect(text: str) -> None:
         spans = secret_spans(kind, text)
         if spans and len(text) < LONGEST:
@@ -356,6 +359,13 @@ def _leaves(value: Any) -> Iterator[bytes]:
         yield value.encode()
 
 
+def seen_in(data: bytes) -> bytes:
+    """What a terminal shows of a text, which may be JSON, XML or HTML."""
+    text = html.unescape(data.decode(errors="replace"))
+    text = re.sub(r"\\u([0-9a-f]{4})", lambda found: chr(int(found[1], 16)), text)
+    return seen(text.replace("#x1B", "\x1b").replace("\\x1b", "\x1b")).encode(errors="replace")
+
+
 _EVENT: Final = re.compile(r"^ *[\d.]+ ms  (\{.*\})$", re.MULTILINE)
 
 
@@ -367,6 +377,7 @@ def left_in(folder: Path, everything: Sequence[Planted], *texts: str) -> list[st
     for name in [name for name in shown if name.startswith("text") or name.endswith(".xml")]:
         events = "\n".join(_EVENT.findall(html.unescape(shown[name].decode())))
         shown[f"{name}, put together"] = put_together(events.encode())
+    shown |= {f"{name}, as it is seen": seen_in(data) for name, data in shown.items()}
     shown |= {f"name {name}": name.encode() for name in files}
     known: dict[bytes, list[tuple[bytes, Planted]]] = {}
     for planted in everything:

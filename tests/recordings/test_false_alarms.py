@@ -17,7 +17,7 @@ import pytest
 from converse_harness.recordings.decoding import View, levels
 from converse_harness.recordings.leaks import scan
 from converse_harness.secret_kinds import ACCOUNTS, KINDS
-from converse_harness.secrets import matches, secret_span
+from converse_harness.secrets import matches
 
 LETTERS: Final = string.ascii_letters + string.digits
 PNG: Final = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
@@ -131,4 +131,4 @@ def _found(text: str, *, decoded: bool) -> Iterator[tuple[str, str]]:
     groups = [each.searched for each in levels([View(text, 1, ())])] if decoded else [text]
     for group in groups:
         for kind, found in matches(group, (kind for kind in KINDS if kind not in ACCOUNTS)):
-            yield kind.name, group[slice(*secret_span(found))]
+            yield kind.name, found.value

@@ -43,7 +43,8 @@ class Joined:
     def __init__(self, views: Sequence[View]) -> None:
         self.views = views
         self.text = self.searched = self.BETWEEN.join(view.text for view in views)
-        if len(views) == 1 and len(self.text) >= LARGE and not views[0].binary:
+        self.is_binary = all(view.binary for view in views)
+        if len(views) == 1 and len(self.text) >= LARGE and not self.is_binary:
             self.searched = LONG_RUN.sub("", self.text)
         self._starts = list(accumulate((len(view.text) + len(self.BETWEEN) for view in views), initial=0))
 

@@ -21,6 +21,7 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from converse_harness.errors import DamagedData
+from converse_harness.readable import shown
 from converse_harness.stream.frames import PRELUDE_LENGTH, Decoder
 
 LARGE: Final = 64 * 1024
@@ -35,7 +36,10 @@ MAX_BODY: Final = 64 * 1024 * 1024
 MAX_FILE: Final = 512 * 1024 * 1024
 """The maximum number of bytes after decompression: MAX_BODY for one body, MAX_FILE for a whole file."""
 
-_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([nrtbf])|([\s\S]))")
+_CODE: Final = (
+    r"u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|U(00(?:0[0-9a-fA-F]|10)[0-9a-fA-F]{4})|[ux]\{(0?[0-9a-fA-F]{1,5})\}"
+)
+_ESCAPE: Final = re.compile(rf"\\(?:{_CODE}|([nrtbf])|([\s\S]))")
 _ESCAPED: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 _PERCENT: Final = re.compile(r"%[0-9a-fA-F]{2}")
 _ENTITY: Final = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|[a-zA-Z]{2,8}(?=;));?")
@@ -69,18 +73,19 @@ def _unwrap(text: str) -> str:
 
 
 def _unescaped(found: re.Match[str]) -> str:
-    code = found[1] or found[2]
-    return chr(int(code, 16)) if code else _ESCAPED.get(found[3], found[4])
+    code = found[1] or found[2] or found[3] or found[4]
+    return chr(int(code, 16)) if code else _ESCAPED.get(found[5], found[6])
 
 
 WHOLE: Final[tuple[tuple[str, str, Callable[[str], str]], ...]] = (
     ("escaped", "\\", lambda text: _ESCAPE.sub(_unescaped, text)),
     ("percent-encoded", "%", lambda text: unquote(text) if _PERCENT.search(text) else text),
     ("HTML", "&", lambda text: html.unescape(text) if _ENTITY.search(text) else text),
+    ("coloured", "", shown),
     ("wrapped", "\n", _unwrap),
 )
-"""The encodings that are decoded in a text as a whole. Each has a name, a character that every encoded text contains,
-and a decoder.
+"""The encodings that are decoded in a text as a whole. Each has a name, a character (or "") that every encoded text
+contains, and a decoder.
 """
 
 ALL: Final = "encoded"

@@ -6,15 +6,16 @@ import base64
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any, Final
 
 from converse_harness.json_values import Steps, leaves, object_of, path_text
+from converse_harness.readable import readings
 from converse_harness.recordings.decoding import TOGETHER, Joined, View, in_pieces, levels, views_of
 from converse_harness.recordings.lines import Line, event_of
 from converse_harness.secret_kinds import ACCOUNTS
-from converse_harness.secrets import MASK, STAND_IN, matches, own_secrets, own_spans, secret_span
+from converse_harness.secrets import MASK, STAND_IN, matches, own_secrets, own_spans
 
 OWN_SECRET: Final = "a secret of this process"
 """The `kind` of a Leak if the secret is in the environment of this process, or if this process signed a request with
@@ -61,10 +62,9 @@ def leaks_in(texts: Iterable[Joined], own: Collection[str]) -> list[Leak]:
     text that was joined from several lines is left out if a secret of the same kind is at this path on one line. A
     secret in the joined items of a list is left out if a secret of the same kind is in this list.
     """
+    shown = cache(partial(_shown, own=own))  # many secrets may be at one path, whose keys are searched too
     leaks = [
-        Leak(view.line, _shown(view.path, own), kind, view.form)
-        for group in texts
-        for view, kind in _secrets_in(group, own)
+        Leak(view.line, shown(view.path), kind, view.form) for group in texts for view, kind in _secrets_in(group, own)
     ]
     best: dict[tuple[int, str, str], Leak] = {}
     for leak in sorted(leaks, key=lambda leak: (leak.line, len(leak.form))):
@@ -137,11 +137,10 @@ def streamed(lines: Sequence[Line]) -> Iterator[list[tuple[int, Steps, str]]]:
 
 
 def _secrets_in(group: Joined, own: Collection[str]) -> Iterator[tuple[View, str]]:
-    for kind, found in matches(group.searched):
-        start, _ = secret_span(found)
-        if not (kind in ACCOUNTS and group.searched.startswith(STAND_IN, start)):
-            yield group.view_at(start), kind.name
-    for start, _ in own_spans(group.text, own):
+    for kind, found in matches(group.searched, binary=group.is_binary):
+        if not (kind in ACCOUNTS and found.value.startswith(STAND_IN)):
+            yield group.view_at(found.start), kind.name
+    for start, _ in own_spans(group.text, own, binary=group.is_binary):
         yield group.view_at(start), OWN_SECRET
 
 
@@ -198,10 +197,9 @@ class Accounts:
         later: list[tuple[str, tuple[str, str]]] = []
         for group in texts:
             for _, found in matches(group.searched, ACCOUNTS):
-                start, end = secret_span(found)
-                account, resource = group.searched[start:end], _RESOURCE.match(group.searched, end)
-                arn = group.searched[found.start() : start], resource[0] if resource else ""
-                if group.view_at(start).line <= kept and _IS_STAND_IN.fullmatch(account):
+                account, resource = found.value, _RESOURCE.match(group.searched, found.end)
+                arn = found.before, resource[0] if resource else ""
+                if group.view_at(found.start).line <= kept and _IS_STAND_IN.fullmatch(account):
                     stand_ins[account] = account
                     arns.setdefault(arn, account)
                 else:
@@ -225,9 +223,9 @@ class Accounts:
         """
         order: dict[str, None] = {}
         for text in texts:
-            spans = [secret_span(found) for _, found in matches(text, ACCOUNTS)]
-            spans += [found.span() for found in _IS_STAND_IN.finditer(text)]
-            order |= dict.fromkeys(text[start:end] for start, end in sorted(spans))
+            ids = [(found.start, found.value) for _, found in matches(text, ACCOUNTS)]
+            ids += [(found.start(), found[0]) for found in _IS_STAND_IN.finditer(text)]
+            order |= dict.fromkeys(account for _, account in sorted(ids))
         return cls({account: stand_in(number) for number, account in enumerate(order, 1)})
 
     def __bool__(self) -> bool:
@@ -235,7 +233,12 @@ class Accounts:
 
     def changes(self, text: str) -> list[Change]:
         """Return the changes that replace each account id in a text with its stand-in."""
-        return [(*found.span(), self._all[found[0]]) for found in self._pattern.finditer(text)]
+        changes = {
+            reading.span(*found.span()): self._all[found[0]]
+            for reading in readings(text)
+            for found in self._pattern.finditer(reading.text)
+        }
+        return [(*span, new) for span, new in sorted(changes.items())]
 
     def number(self, value: int) -> int:
         """Return the stand-in of `value` as a number if `value` is an account id; otherwise return `value`."""

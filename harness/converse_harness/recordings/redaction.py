@@ -26,7 +26,7 @@ from converse_harness.recordings.leaks import OWN_SECRET, Accounts, Leak, all_vi
 from converse_harness.recordings.lines import Line, without_contradiction
 from converse_harness.recordings.spans import FindChanges, deep, masked, masking, masking_accounts, spread
 from converse_harness.secret_kinds import ACCOUNTS, KINDS
-from converse_harness.secrets import MASK, cut_spans, matches, own_secrets, own_spans, secret_span
+from converse_harness.secrets import MASK, cut_spans, matches, own_secrets, own_spans
 from converse_harness.stream.frames import decode, encode
 
 _UNTOUCHED: Final = frozenset(
@@ -326,8 +326,8 @@ class _Work:
         text = data.decode("latin-1")
         for find in self.finds:
             changes = find(text)
-            spans = [secret_span(found) for _, found in matches(text)] if changes else []
-            touching = [each for each in changes if any(start < each[1] and each[0] < end for start, end in spans)]
+            secrets = [found for _, found in matches(text)] if changes else []
+            touching = [each for each in changes if any(at.start < each[1] and each[0] < at.end for at in secrets)]
             text = "".join(spread([text], touching))
         return text.encode("latin-1", errors="backslashreplace")
 

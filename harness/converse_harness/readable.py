@@ -1,0 +1,121 @@
+"""What a person reads of a text: without the colours of a terminal and without characters that have no width.
+
+Tools that print to a terminal put such sequences around a word, and into it. A search must not depend on them.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+# The control character ESC, as itself or as people and tools write it: ^[ (cat -v), \e, \033, \x1b, \u001b, and its
+# picture.
+_ESC: Final = r"(?:\x1b|\^\[|\\(?:[eE]|033|[xX]1[bB]|u001[bB])|\u241b)"
+
+_ZERO_WIDTH: Final = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff"
+    "\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+"""The characters that Unicode calls Default_Ignorable_Code_Point, and U+FFF9 to U+FFFB. A text shows none of them."""
+
+# The commonest of these characters in UTF-8 that was decoded as Latin-1. Bytes within base64 are searched in this form.
+_ZERO_WIDTH_BYTES: Final = (
+    r"\xc2\xad|\xcd\x8f|\xd8\x9c|\xe1\xa0[\x8b-\x8f]|\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xaf]|\xef\xb8[\x80-\x8f]"
+    r"|\xef\xbb\xbf|\xf3\xa0[\x80-\xbf][\x80-\xbf]"
+)
+
+_SEQUENCE: Final = re.compile(
+    # OSC, DCS, SOS, PM or APC: a text for the terminal, such as the address of a link. A reader does not see it.
+    rf"(?P<open>{_ESC}[\]PX^_]|\x9d)(?P<unseen>[^\x00-\x06\x08-\x1f\x7f\x9c]{{0,4096}}?)"
+    rf"(?P<close>\x07|{_ESC}\\{{1,2}}|\x9c|\^G|\\(?:a|007|x07|u0007))"
+    # CSI: a colour, or a movement of the cursor. Sites and editors that drop ESC show the rest: [0;32m.
+    rf"|(?:{_ESC}\[|\xc2?\x9b)[0-?]{{0,64}}[ -/]{{0,2}}[@-~][\x0e\x0f]?|(?P<rest>\[\d[\d;:]{{0,23}}[mK])"
+    # Other sequences, such as ESC ( B of `tput sgr0`, and ESC alone. What follows ESC may also be a letter to be read.
+    rf"|(?P<short>{_ESC}[#%(-/]|\x1b)(?P<final>[0-~])?"
+    rf"|{_ZERO_WIDTH_BYTES}|[{_ZERO_WIDTH}]"
+)
+"""Matches what a text contains beside that which a person reads (ECMA-48, Unicode)."""
+
+# `re` finds a character of a class quickly, and _SEQUENCE slowly. So _SEQUENCE is tried only where it may begin.
+_BEGINS: Final = re.compile(rf"[\x1b^\\[\u241b\x9b\x9d\xc2\xcd\xd8\xe1\xe2\xef\xf3{_ZERO_WIDTH}]")
+_NOT_ASCII: Final = re.compile(_BEGINS.pattern.replace(r"^\\[", ""))
+_ASCII_MARKS: Final = ("\x1b", "^[", "\\e", "\\E", "\\0", "\\x", "\\X", "\\u0")
+_COLOUR_WITHOUT_ESC: Final = re.compile(r"\[\d[\d;:]{0,23}[mK]")
+
+
+class Reading(NamedTuple):
+    """One way to read a text; `text` is what is read, and `span` finds its place in the original."""
+
+    text: str
+    kept: Sequence[int] = ()
+    """The positions in `text` at which a run of kept characters begins."""
+    left_out: Sequence[int] = ()
+    """For each of these runs, the number of characters of the original that are left out before the run."""
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Return the start and end, in the original, of a part of `text`."""
+        if not self.kept or start >= end:
+            return start, end
+        first, last = (bisect_right(self.kept, at) - 1 for at in (start, end - 1))
+        return start + self.left_out[first], end + self.left_out[last]
+
+
+def readings(text: str) -> tuple[Reading, ...]:
+    r"""Return the ways to read a text: only the text itself, if nothing in it is hidden from a person.
+
+    Otherwise return two readings. In the first, spaces of the same length take the place of each hidden sequence, but
+    the address of a link stays. In the second, the hidden sequences are left out.
+
+    >>> [reading.text for reading in readings("\x1b[32mgr\u200been\x1b[0m")]
+    ['     gr een    ', 'green']
+    """
+    if not _hides(text):
+        return (Reading(text),)
+    spaced, joined = list[str](), list[str]()
+    kept, left_out = list[int](), list[int]()
+    length = hidden = done = 0
+    for begin in _BEGINS.finditer(text):
+        if begin.start() < done or (found := _SEQUENCE.match(text, begin.start())) is None:
+            continue
+        start, end = found.span()
+        spaced += [text[done:start], _blank(found)]
+        if start > done:
+            joined.append(text[done:start])
+            kept.append(length)
+            left_out.append(hidden)
+            length += start - done
+        hidden += end - start
+        done = end
+    if not hidden:
+        return (Reading(text),)
+    rest = text[done:]
+    return (
+        Reading("".join([*spaced, rest])),
+        Reading("".join([*joined, rest]), [*kept, length], [*left_out, hidden]),
+    )
+
+
+def shown(text: str) -> str:
+    r"""Return a text without what a person does not see of it.
+
+    >>> shown("\x1b]8;;https://example.com\x1b\\here\x1b]8;;\x1b\\")
+    'here'
+    """
+    return readings(text)[-1].text
+
+
+def _hides(text: str) -> bool:
+    """Whether a text may contain a hidden sequence. Nearly all texts contain none, so this must be quick."""
+    if any(mark in text for mark in _ASCII_MARKS) or _COLOUR_WITHOUT_ESC.search(text) is not None:
+        return True
+    return not text.isascii() and _NOT_ASCII.search(text) is not None
+
+
+def _blank(found: re.Match[str]) -> str:
+    if found["open"] is not None:
+        return " " * len(found["open"]) + found["unseen"] + " " * len(found["close"])
+    if found["short"] is not None:
+        return " " * len(found["short"]) + (found["final"] or "")
+    return found["rest"] or " " * len(found[0])
