@@ -93,8 +93,10 @@ class HttpxFake(Fake):
                 finally:
                     registry.locked(lambda: _leave(routes))
         finally:
-            # A KeyboardInterrupt may have stopped the first call of `_leave`. A second call does no harm.
+            # A KeyboardInterrupt may have stopped the first call of `_leave`. A second call does no harm. If only the
+            # second one stops respx, respx has put back what the guard had set there, which is then removed.
             registry.locked(lambda: _leave(routes))
+            registry.unpatch_if_idle()
 
 
 def _enter(fake: HttpxFake, routes: list[_Route]) -> None:

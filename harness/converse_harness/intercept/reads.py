@@ -12,18 +12,29 @@ from contextlib import suppress
 from inspect import iscoroutinefunction, signature
 from typing import Any, Final
 
+from converse_harness.errors import BlockedConnection
 from converse_harness.intercept import guard, hosts
+from converse_harness.intercept.patches import replacement
 
 
-def _before(read: Callable[..., Iterable[object]]) -> Callable[[Any], Any]:
+def _nothing(*args: Any, **more: Any) -> Iterable[object]:
+    return ()
+
+
+def _before(read: Callable[..., Iterable[object]], refused: Callable[..., object] = _nothing) -> Callable[[Any], Any]:
     """Return a decorator for functions of other libraries: before a call, the hosts in `read(arguments)` are checked.
 
     `read` must accept more arguments than it uses, because the function may have more in other releases of its library.
+    If a call is refused, `refused` gets its arguments too: it puts right what the library did before the call.
     """
 
     def replace(original: Any) -> Any:
         def checked(*args: Any, **kwargs: Any) -> Any:
-            guard.check(*read(*args, **kwargs))
+            try:
+                guard.check(*read(*args, **kwargs))
+            except BlockedConnection:
+                refused(*args, **kwargs)
+                raise
             return original(*args, **kwargs)
 
         async def checked_async(*args: Any, **kwargs: Any) -> Any:
@@ -76,11 +87,38 @@ def http_request(connection: Any, method: str, url: str, *args: Any, **kwargs: A
     return connection.host, getattr(connection, "_tunnel_host", None), hosts.host_in(url)
 
 
-@_before
-def httpcore_request(pool: object, request: Any, *args: Any, **more: Any) -> Iterable[object]:
+def _in_httpcore(holder: object, request: Any, *args: Any, **more: Any) -> Iterable[object]:
     """Read the hosts from httpcore's `handle_request` and `handle_async_request`, for every HTTP version."""
     headers = (value for name, value in request.headers if name.lower() == b"host")
     return _of_request(request.url.host, hosts.text(request.url.target), *headers)
+
+
+def httpcore_pool(original: Any) -> Any:
+    """Replace the method of httpcore's pools that gets a request: refuse the request before it takes a connection.
+
+    respx, and vcrpy before its release 9, replace this method by functions that answer without a connection. What such
+    a function does not answer is refused by `httpcore_connection`.
+    """
+    # A wrapper may copy the name and module of what it wraps, but not the globals.
+    where = str(getattr(original, "__globals__", {}).get("__name__"))
+    own = where.partition(".")[0] in ("httpcore", "httpcore2")
+    return _before(_in_httpcore if own else _nothing)(original)
+
+
+def httpcore_connection(original: Any) -> Any:
+    """Replace the method of httpcore's connections that gets a request. The connection may not belong to a pool."""
+    return _before(_in_httpcore, _mark_as_failed)(original)
+
+
+def _mark_as_failed(connection: Any, *args: Any, **more: Any) -> None:
+    """Make a pool of httpcore drop its new connection.
+
+    A pool counts a connection before it connects. If that fails, `handle_request` marks the connection, so that the
+    pool no longer counts it. A refusal in front of `handle_request` must set the same mark. A connection that is open
+    needs no mark: it has not yet taken the request, so the pool will use it again.
+    """
+    if getattr(connection, "_connection", connection) is None:
+        connection._connect_failed = True
 
 
 @_before
@@ -115,6 +153,21 @@ def curl_option(handle: object, option: Any, value: Any = None, *args: Any, **mo
         yield from (hosts.named(line[5:]) for line in map(hosts.text, value or ()) if line[:5].lower() == "host:")
     elif option in _REACHED:
         yield from (part for entry in map(hosts.text, value or ()) for part in entry.split(":"))
+
+
+@replacement
+def curl_options(original: Any, curl: Any, *args: Any, **more: Any) -> Any:
+    """Replace the function with which sessions of curl_cffi set all options of a request, one after the other.
+
+    A blocking session has one handle, and resets it only after a request. If an option is refused, the options before
+    it would be part of the next request, to any host: its method, its body and its headers.
+    """
+    try:
+        return original(curl, *args, **more)
+    except BlockedConnection:
+        curl.clean_handles_and_buffers()
+        curl.reset()
+        raise
 
 
 def curl_handle(original: Any) -> Any:
