@@ -1,18 +1,11 @@
-"""A refused call does not harm the client: no connection of its pool is lost.
-
-The law for each library: through a pool of N connections, N + 1 calls are refused, and then a call to a local server is
-answered. That server stands for Bedrock and for a proxy too.
-"""
+"""A refused call does not harm the client: no connection of its pool is lost."""
 
 from __future__ import annotations
 
-import socket
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import aiohttp
@@ -27,64 +20,19 @@ import urllib3
 from anyio.from_thread import start_blocking_portal
 
 from converse_harness import BlockedConnection, fake_converse
-
-HOST = "bedrock-runtime.us-east-1.amazonaws.com"
-AT = "192.0.2.1"
-PATH = "/model/m/converse"
-BODY = b'{"messages": []}'
-SOON = 1.0
-"""Seconds after which a call ends that waits for a connection: a pool that lost one never gives it back."""
-
-Ask = Callable[..., str]
-"""Sends one request: `ask(method, url, headers)` returns the text of the response."""
-
-
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        said = f"{self.command} {body.decode()}".strip().encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(said)))
-        self.end_headers()
-        self.wfile.write(said)
-
-    def do_POST(self) -> None:
-        self.do_GET()
-
-    def log_message(self, format: str, *args: object) -> None: ...
+from tests.intercept import pools
+from tests.intercept.pools import BODY, HOST, PATH, SOON, WAYS, Ask, Make, check_the_law, refusing
 
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            yield server.server_address[1]
-        finally:
-            server.shutdown()
-            thread.join()
+    with pools.serving() as port:
+        yield port
 
 
 @pytest.fixture(autouse=True)
 def without_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def as_bedrock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The local server is found at HOST and AT, as if it were on another machine."""
-    look_up = socket.getaddrinfo
-
-    def on_loopback(host: Any, *args: Any, **kwargs: Any) -> Any:
-        return look_up("127.0.0.1" if host in (HOST, HOST.encode(), AT) else host, *args, **kwargs)
-
-    monkeypatch.setattr(socket, "getaddrinfo", on_loopback)
-    monkeypatch.setattr("converse_harness.intercept.reads._peer", lambda _: AT)
+    pools.without_proxies(monkeypatch)
 
 
 # Clients with a pool of `size` connections, perhaps through a proxy
@@ -171,7 +119,7 @@ def of_urllib3(size: int, proxy: str | None, stack: ExitStack) -> Ask:
     ).data.decode()
 
 
-CLIENTS: dict[str, Callable[[int, str | None, ExitStack], Ask]] = {
+CLIENTS: dict[str, Make] = {
     "httpx": partial(of_httpx, httpx),
     "httpx2": partial(of_httpx, httpx2),
     "httpx over HTTP/2": partial(of_httpx, httpx, http2=True),
@@ -189,55 +137,14 @@ CLIENTS: dict[str, Callable[[int, str | None, ExitStack], Ask]] = {
     "urllib3": of_urllib3,
 }
 
-WAYS: dict[str, tuple[str, dict[str, str]]] = {
-    "https": (f"https://{HOST}{PATH}", {}),
-    "http": (f"http://{HOST}{PATH}", {}),
-    "address": (f"http://{AT}:PORT{PATH}", {"Host": HOST}),
-    "kept alive": (f"http://{HOST}:PORT{PATH}", {}),
-    "proxy": (f"http://{HOST}{PATH}", {}),
-    "tunnel": (f"https://{HOST}{PATH}", {}),
-}
-"""How a request to Bedrock is made: its URL and its headers."""
-
 
 @pytest.mark.parametrize("size", [1, 3])
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("client", CLIENTS)
 def test_refused_calls_leave_the_pool_whole(
-    client: str, way: str, size: int, port: int, request: pytest.FixtureRequest
+    client: str, way: str, size: int, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    url, headers = WAYS[way]
-    if "PORT" in url:
-        request.getfixturevalue("as_bedrock")
-    url = url.replace("PORT", str(port))
-    proxy = f"http://127.0.0.1:{port}" if way in ("proxy", "tunnel") else None
-    with ExitStack() as stack:
-        ask = CLIENTS[client](size, proxy, stack)
-        if way == "kept alive":
-            assert ask("POST", url, headers) == f"POST {BODY.decode()}"
-        with refusing():
-            for _ in range(size + 1):
-                with pytest.raises(BlockedConnection, match=f"tried to reach {HOST}"):
-                    ask("POST", url, headers)
-            assert ask("GET", f"http://127.0.0.1:{port}/", {}) == "GET"
-        if way == "kept alive":
-            assert ask("POST", url, headers) == f"POST {BODY.decode()}"
-
-
-@contextmanager
-def refusing() -> Iterator[None]:
-    """A fake is open, which has refused something when it closes.
-
-    The `with` block of a fake would raise this refusal in place of another exception of the block.
-    """
-    fake = fake_converse()
-    fake.open()
-    try:
-        yield
-        with pytest.raises(BlockedConnection, match=f"tried to reach {HOST}"):
-            fake.check()
-    finally:
-        fake.close()
+    check_the_law(CLIENTS[client], way, size, port, monkeypatch)
 
 
 URL = f"https://{HOST}{PATH}"
@@ -296,12 +203,13 @@ def test_respx_that_began_before_the_fake_is_asked_first(port: int) -> None:
             assert client.get(f"http://127.0.0.1:{port}/").text == "GET"
 
 
-@pytest.mark.usefixtures("as_bedrock")
 @pytest.mark.parametrize("library", [httpcore, httpcore2], ids=["httpcore", "httpcore2"])
 @pytest.mark.parametrize("is_open", [False, True], ids=["new", "open"])
 def test_a_connection_without_a_pool_is_refused_and_works_after_the_fake(
-    library: Any, is_open: bool, port: int
+    library: Any, is_open: bool, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pools.as_bedrock(monkeypatch)
+
     def ask() -> str:
         request = library.Request("POST", f"http://{HOST}:{port}{PATH}", headers={"Host": HOST, "Content-Length": "0"})
         response = connection.handle_request(request)

@@ -256,6 +256,34 @@ def _aiohttp_kept(loop_name: str, url: str) -> Iterator[None]:
     loop.run_until_complete(post())
 
 
+@way("niquests")
+def niquests_names() -> Iterator[None]:
+    niquests: Any = import_module("niquests")
+    yield
+    niquests.post(URL, verify=False, timeout=5)
+
+
+@way("niquests")
+def niquests_kept_alive() -> Iterator[None]:
+    niquests: Any = import_module("niquests")
+    with niquests.Session() as session:
+        session.post(CLEAR, timeout=5)
+        yield
+        session.post(CLEAR, timeout=5)
+
+
+@way("niquests")
+def niquests_async_at_an_address() -> Iterator[None]:
+    niquests: Any = import_module("niquests")
+
+    async def post() -> None:
+        async with niquests.AsyncSession() as session:
+            await session.post(f"http://{AT}{PATH}", headers=HEADERS, timeout=5)
+
+    yield
+    asyncio.run(post())
+
+
 # Sockets, streams and event loops
 
 
