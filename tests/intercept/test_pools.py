@@ -49,7 +49,7 @@ def of_httpx(library: Any, size: int, proxy: str | None, stack: ExitStack, **opt
 
 
 def of_transport(library: Any, size: int, proxy: str | None, stack: ExitStack) -> Ask:
-    class Own(library.BaseTransport):  # type: ignore[misc, name-defined] # the class is that of a parameter
+    class Own(library.BaseTransport):  # type: ignore[misc] # the class is that of a parameter
         def __init__(self) -> None:
             self.inner = library.HTTPTransport(limits=library.Limits(max_connections=size), proxy=proxy)
 
