@@ -7,10 +7,11 @@ import os
 import socket
 import subprocess
 import threading
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -73,9 +74,11 @@ def post(proxy: str, url: str) -> httpx.Response:
 
 def connect(proxy: str, target: str) -> str:
     """What a proxy says to a tunnel."""
-    host, _, port = proxy.removeprefix("http://").partition(":")
-    with closing(socket.create_connection((host, int(port)))) as talk:
-        talk.sendall(f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n".encode())
+    parts = urlsplit(proxy)
+    login = b64encode(f"{parts.username}:{parts.password}".encode()).decode()
+    with closing(socket.create_connection((parts.hostname or "", parts.port or 0))) as talk:
+        head = f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\nProxy-Authorization: Basic {login}\r\n\r\n"
+        talk.sendall(head.encode())
         with talk.makefile("rb") as reading:
             return reading.readline().decode().strip()
 

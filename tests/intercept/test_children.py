@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import multiprocessing
 import os
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
@@ -176,8 +179,6 @@ SAY = "import json, os; print(json.dumps(dict(os.environ)))"
 
 def environment_of(*args: Any, **kwargs: Any) -> dict[str, str]:
     done = subprocess.run([sys.executable, "-c", SAY], *args, check=True, capture_output=True, **kwargs)
-    import json
-
     found: dict[str, str] = json.loads(done.stdout)
     return found
 
@@ -190,9 +191,8 @@ def test_a_program_gets_an_environment_that_leads_nowhere() -> None:
         (url,) = {found[name] for name in ENDPOINTS}
         assert is_loopback(url)
         assert {found[name] for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY")} == {url}
-        assert found["AWS_EC2_METADATA_DISABLED"] == "true"
         assert found["PATH"] == before["PATH"]
-    assert not {*ENDPOINTS, "AWS_EC2_METADATA_DISABLED"} & environment_of().keys()
+    assert not {*ENDPOINTS} & environment_of().keys()
 
 
 def test_so_does_one_that_asyncio_starts() -> None:
@@ -226,6 +226,44 @@ def test_an_sdk_in_a_program_says_why_it_was_refused() -> None:
     assert "use the fixture `converse_server` and put `fake.environ` into the child's environment" in done.stderr
 
 
+class Metadata(BaseHTTPRequestHandler):
+    """The metadata service of an instance that has a role."""
+
+    def do_PUT(self) -> None:
+        self._say("token")
+
+    def do_GET(self) -> None:
+        keys = {
+            "AccessKeyId": "of-the-role",
+            "SecretAccessKey": "s",
+            "Token": "t",
+            "Expiration": "2100-01-01T00:00:00Z",
+        }
+        self._say("role" if self.path.endswith("/") else json.dumps({"Code": "Success", **keys}))
+
+    def _say(self, text: str) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_a_program_keeps_the_role_of_its_instance() -> None:
+    program = "import botocore.session; print(botocore.session.get_session().get_credentials().access_key)"
+    with ThreadingHTTPServer(("127.0.0.1", 0), Metadata) as server, fake_converse():
+        serving = threading.Thread(target=server.serve_forever, args=(0.01,))
+        serving.start()
+        service = f"http://127.0.0.1:{server.server_address[1]}/"
+        env = {**os.environ, "AWS_EC2_METADATA_SERVICE_ENDPOINT": service}
+        done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, env=env)
+        server.shutdown()
+        serving.join()
+    assert done.stdout == "of-the-role\n", done.stderr
+
+
 LOOPBACK = "http://127.0.0.1:8123/fake"
 
 
@@ -249,7 +287,8 @@ LOOPBACK = "http://127.0.0.1:8123/fake"
         ),
         ({"AWS_ENDPOINT_URL": "http://localhost:4566"}, {"AWS_ENDPOINT_URL_BEDROCK": None}),
         ({"AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true"}, {"AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "false"}),
-        ({"AWS_EC2_METADATA_DISABLED": "false"}, {"AWS_EC2_METADATA_DISABLED": "false"}),
+        ({}, {"AWS_EC2_METADATA_DISABLED": None}),
+        ({"AWS_EC2_METADATA_DISABLED": "true"}, {"AWS_EC2_METADATA_DISABLED": "true"}),
     ],
 )
 def test_a_loopback_endpoint_that_the_caller_gave_stays(

@@ -19,6 +19,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 from urllib.parse import urlsplit
@@ -43,8 +44,7 @@ _ASKED: Final = (
     f"{{host}} was asked by a process that was started while a converse-harness fake was open. {GIVE_ENVIRON}"
 )
 _PROGRAM: Final = (
-    "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from converse_harness.intercept.child_proxy import main; main(sys.argv[2])"
+    "import sys; sys.path += sys.argv[1:]; from converse_harness.intercept.child_proxy import main; main()"
 )
 _ROOT: Final = str(Path(__file__).parents[2])
 
@@ -56,6 +56,9 @@ _read = 0
 
 class _Running(NamedTuple):
     url: str
+    """The URL for variables such as HTTPS_PROXY. It has a password if the user's own proxy has one."""
+    endpoint: str
+    """The URL without the password, for the endpoint variables of Bedrock: requests to it are refused anyway."""
     held: IO[bytes]
     """The write end of the pipe to the proxy's standard input. The proxy ends when no process keeps it open."""
 
@@ -182,14 +185,12 @@ def away_from_bedrock(env: Mapping[Any, Any] | None) -> dict[str, str]:
     for name in ENDPOINTS:
         covered = everywhere and name.startswith("AWS_ENDPOINT_URL_") and name not in child
         if not covered and not is_loopback(child.get(name, "")):
-            child[name] = proxy or CLOSED_PORT_URL
+            child[name] = proxy.endpoint if proxy else CLOSED_PORT_URL
     if proxy is not None:
-        child |= variables(proxy, child)
+        child |= variables(proxy.url, child)
     # The loopback uses plain HTTP, and boto refuses to send a bearer token over plain HTTP.
     child.pop("AWS_BEARER_TOKEN_BEDROCK", None)
     child["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"] = "false"
-    # An SDK without keys would query the instance metadata service, and wait if this machine has none.
-    child.setdefault("AWS_EC2_METADATA_DISABLED", "true")
     return child
 
 
@@ -208,21 +209,22 @@ def refused() -> list[str]:
     return [_ASKED.format(host=host) for host in new.decode().splitlines()]
 
 
-def _proxy_for(env: Mapping[str, str]) -> str | None:
-    """Return the URL of the proxy for a program with this environment, and start the proxy if it does not run yet.
+def _proxy_for(env: Mapping[str, str]) -> _Running | None:
+    """Return the proxy for a program with this environment, and start the proxy if it does not run yet.
 
     Return None if the proxy cannot start, or cannot forward requests through the user's own proxy.
     """
     users = _of(env, "http"), _of(env, "https"), env.get("no_proxy") or env.get("NO_PROXY") or ""
-    if any(each.url in users for each in _running.values()):
-        return users[1]
+    for each in _running.values():
+        if {*users[:2], ""} == {each.url, ""}:
+            return each  # the environment was made by this module
     if any(urlsplit(each).scheme not in ("", "http", "https") for each in users[:2]):
         return None  # the user's proxy is a SOCKS proxy, through which our proxy cannot forward
     with _starting:
         if users not in _running:
             with suppress(OSError, ValueError), registry.forwarding():  # our proxy gets the unchanged environment
                 _running[users] = _started(users)
-    return _running[users].url if users in _running else None
+    return _running.get(users)
 
 
 def _of(env: Mapping[str, str], scheme: str) -> str:
@@ -232,18 +234,32 @@ def _of(env: Mapping[str, str], scheme: str) -> str:
 
 
 def _started(users: tuple[str, str, str]) -> _Running:
-    given = json.dumps([*users, _reports, GIVE_ENVIRON])
-    command = [sys.executable, "-I", "-S", "-c", _PROGRAM, _ROOT, given]
+    # A password of the user's proxy is for the user's own programs. The proxy adds it to their requests, so it must not
+    # serve others. It asks nobody else's programs for a password, because some (Chromium) ignore one in a proxy's URL.
+    token = os.urandom(16).hex() if any("@" in each for each in users[:2]) else ""
+    command = [sys.executable, "-I", "-S", "-c", _PROGRAM, _ROOT, _folder_of("h11")]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin is not None
     assert process.stdout is not None
+    # The settings may have passwords. Every user of the machine can read a command line, but not this pipe.
+    process.stdin.write(json.dumps([*users, _reports, GIVE_ENVIRON, token]).encode() + b"\n")
+    process.stdin.flush()
     with process.stdout:
         port = int(process.stdout.readline())
     if os.name == "posix":
         process.wait()  # the started process forks the proxy and then ends
     if not _running:
         atexit.register(_end)
-    return _Running(f"http://127.0.0.1:{port}", process.stdin)
+    login = f"converse:{token}@" if token else ""
+    return _Running(f"http://{login}127.0.0.1:{port}", f"http://127.0.0.1:{port}", process.stdin)
+
+
+def _folder_of(package: str) -> str:
+    """Return the folder from which a package can be imported, without importing it."""
+    found = find_spec(package)
+    if found is None or not found.origin:
+        raise ValueError(f"{package} is not installed")
+    return str(Path(found.origin).parents[1])
 
 
 def _end() -> None:
