@@ -23,8 +23,9 @@ from converse_harness.recordings.keys import said
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.matching import asked_in
 from converse_harness.recordings.read import DamagedRecording, Rows, session_of, text_of_file
+from converse_harness.recordings.redaction import without_secrets
 from converse_harness.recordings.replies import RecordedExchange, RecordedSession
-from converse_harness.secrets import mask
+from converse_harness.secrets import mask, own_secrets
 
 DESCRIPTION: Final = (
     "Check recordings: their format, whether AWS could have sent what they say, secrets, files of media, and whether "
@@ -50,6 +51,12 @@ MEANINGS: Final[Mapping[Sort, str]] = {
 }
 
 
+_NAMED: Final = (
+    "*** in its path stands for {kinds}. Rename it, and make the secret invalid if the file was ever committed. A test "
+    "whose parameter is a secret finds its recording under a name without it."
+)
+
+
 class CheckFinding(NamedTuple):
     """One finding about a recording; `line` counts from 1, and is None if the finding is about the whole file."""
 
@@ -73,19 +80,20 @@ def run(given: argparse.Namespace) -> int:
     findings = [finding for each in checked for finding in each.findings]
     findings += [finding for path in given.paths if path.is_dir() for finding in _left_over(path)]
     if given.json:
-        described = [{**each._asdict(), "path": str(each.path), "text": mask(each.text)} for each in findings]
+        described = [{**each._asdict(), "path": mask(str(each.path)), "text": mask(each.text)} for each in findings]
         say(json.dumps(described, indent=2))
     else:
         for file in files:
             if file.name.endswith(FAILED_SUFFIX):
-                say(f"{file}: what a test recorded that did not pass; no test plays it.", DIM)
+                say(f"{mask(str(file))}: what a test recorded that did not pass; no test plays it.", DIM)
         _print(findings, checked)
     return int(any(finding.sort != "fault" for finding in findings))
 
 
 def _print(findings: Sequence[CheckFinding], checked: Sequence[Checked]) -> None:
     for finding in findings:
-        where = str(finding.path) if finding.line is None else f"{finding.path}:{finding.line}"
+        path = mask(str(finding.path))
+        where = path if finding.line is None else f"{path}:{finding.line}"
         sort = styled(finding.sort, DIM if finding.sort == "fault" else RED)
         say(f"{styled(where, BOLD)}: {sort}: {plain(finding.text)}")
     counts = Counter(finding.sort for finding in findings)
@@ -99,7 +107,16 @@ def _print(findings: Sequence[CheckFinding], checked: Sequence[Checked]) -> None
 
 
 def check_file(path: Path) -> Checked:
-    """Check one recording, and return the findings and the number of exchanges."""
+    """Check one recording and its path, and return the findings and the number of exchanges."""
+    kinds = without_secrets(str(path), own_secrets()).kinds
+    checked = _check_lines(path)
+    if not kinds:
+        return checked
+    named = CheckFinding(path, None, "secret", _NAMED.format(kinds=", ".join(kinds)))
+    return checked._replace(findings=[named, *checked.findings])
+
+
+def _check_lines(path: Path) -> Checked:
     try:
         rows = Rows(text_of_file(path), path)
         lines = [*map(rows.as_written, rows.numbers)]

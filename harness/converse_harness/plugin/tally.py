@@ -19,6 +19,7 @@ from converse_harness.plugin.settings import MARKER, folder
 from converse_harness.recordings import choices
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.use import Use, write_use
+from converse_harness.secrets import mask
 
 _ARGUMENTS: Final = {
     "name": "the file, below the folder of recordings and without .jsonl",
@@ -214,7 +215,8 @@ class Tally:
         Also write the file that `--converse-used` names.
         """
         for line in self._lines():
-            terminalreporter.write_line(line)
+            # A recording made elsewhere, or by hand, may have a secret in its name.
+            terminalreporter.write_line(mask(line))
         path = self._config.getoption("converse_used")
         if path is not None:
             write_use(self._config.invocation_params.dir / path, self._use())

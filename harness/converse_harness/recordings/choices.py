@@ -98,11 +98,18 @@ def given_path(name: object) -> PurePosixPath:
         problem = "so ends what a failed test recorded"
     else:
         problem = next((found for found in map(_problem, parts) if found), "")
+    shown = repr(name)
+    if not problem:
+        # Imported only now, because pytest imports this module at each start.
+        from converse_harness.secrets import mask
+
+        if mask(str(name)) != name:
+            shown, problem = repr(mask(str(name))), "*** stands for a secret, and a name is not masked"
     if problem:
         # Imported only when an error is raised, because pytest imports this module at each start.
         from converse_harness.errors import ReplyError
 
-        raise ReplyError(f"converse_recording({name!r}): {problem}. {_RULES}")
+        raise ReplyError(f"converse_recording({shown}): {problem}. {_RULES}")
     return PurePosixPath(*parts[:-1], parts[-1] + SUFFIX)
 
 

@@ -1,0 +1,162 @@
+"""Mask secrets in the ids of parametrized tests, before pytest makes the names of the tests from these ids.
+
+A name is printed by pytest, by xdist and by other plugins, is kept in pytest's cache, in junit.xml and in
+PYTEST_CURRENT_TEST, and names recordings and folders. So the secret must never become a part of a name: to mask it in
+each of these places would miss some of them.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from converse_harness.plugin.settings import MARKER
+
+if TYPE_CHECKING:
+    from converse_harness.recordings.redaction import Cleaned
+
+_NAMES_US: Final = re.compile(r"\bconverse_(?:harness|strategies)\b|[\"']converse(?:_\w+)?[\"']")
+"""Matches the import of this package in a source file, and the name of a fixture in `getfixturevalue("converse")`."""
+
+_FILES: Final = pytest.StashKey["_Files"]()
+"""The key under which the stash of the pytest config holds what is known of the project's source files."""
+
+
+def mask_ids(metafunc: pytest.Metafunc, calls: list[Any]) -> None:
+    """Replace secrets in the ids of a test's parameter sets, if the test may open a fake. `calls` is changed in place.
+
+    All sets of a test are known here, whatever `-k` or the command line deselects later. So the first set whose masked
+    id is `***` keeps this id, and the next one gets `***-2`, in every run and in every worker of xdist. A number and
+    not a hash of the secret makes the ids unique: a hash would confirm a guess of a short password, and a machine with
+    another token would not find the recording.
+    """
+    if not _may_open_fake(metafunc, calls):
+        return
+    # Imported only now, because to import these modules takes longer than to start the plugin.
+    from converse_harness.recordings.redaction import without_secrets
+    from converse_harness.secrets import own_secrets
+
+    own = own_secrets()
+    own |= {_escaped(value) for value in own}
+    # Most ids hold no secret. To search all of them as one text takes a fifth of the time of searching each of them.
+    if not without_secrets("\n".join(text for call in calls for text in (call.id, *_named(call))), own).kinds:
+        return
+    masked = [_masked(call, own, without_secrets) for call in calls]
+    taken = {call.id for call, parts in zip(calls, masked, strict=True) if parts == [*call._idlist]}
+    for at, (call, parts) in enumerate(zip(calls, masked, strict=True)):
+        if parts != [*call._idlist]:  # pytest has no public way to change an id after parametrize()
+            unique, count = parts, 1
+            while "-".join(unique) in taken:
+                count += 1
+                unique = [*parts, str(count)]
+            taken.add("-".join(unique))
+            calls[at] = replace(call, _idlist=unique)
+
+
+def _masked(call: Any, own: frozenset[str], without_secrets: Callable[[str, frozenset[str]], Cleaned]) -> list[str]:
+    """Return the parts of an id without secrets."""
+    # A secret may be known only by the name of its parameter. pytest may have added a digit to it to make an id unique,
+    # and then the secret may not be recognised in the id, but its value is in `values`.
+    own = own.union(*(without_secrets(text, own).values for text in _named(call)))
+    # The parts are masked one by one, because a token is often followed by any letters, digits and hyphens: in the
+    # whole id it would include the parameters after it.
+    parts = [without_secrets(part, own).text for part in call._idlist]
+    whole = "-".join(parts)
+    clean = without_secrets(whole, own).text
+    return parts if clean == whole else [clean]
+
+
+def _named(call: Any) -> Iterator[str]:
+    """Yield the parameters of a set as `name = value`, in the form in which a failure shows them."""
+    for name, value in call.params.items():
+        text = value.decode("latin-1") if isinstance(value, bytes) else value
+        # A value that is longer than the id is not in the id: the set has an id of its own.
+        if isinstance(text, str) and len(text) <= len(call.id):
+            yield f"{name} = {text}"
+
+
+def _escaped(text: str) -> str:
+    """Return a text as pytest writes it into an id."""
+    return text.encode("unicode_escape").decode("ascii")
+
+
+def _may_open_fake(metafunc: pytest.Metafunc, calls: Sequence[Any]) -> bool:
+    """Whether a test may open a fake or a recording, as far as this can be told before the test runs.
+
+    The other tests are left alone: their ids are none of our business.
+    """
+    if any(name.startswith("converse") for name in metafunc.fixturenames):
+        return True
+    marks = [*metafunc.definition.iter_markers(), *(mark for call in calls for mark in call.marks)]
+    if any(mark.name in ("converse", MARKER) for mark in marks):
+        return True
+    fixtures = vars(metafunc)["_arg2fixturedefs"].values()  # not public in pytest
+    names = [metafunc.function.__module__, *(each.func.__module__ for several in fixtures for each in several)]
+    cls: Any = metafunc.cls
+    names += [each.__module__ for each in getattr(cls, "__mro__", ())]
+    files = metafunc.config.stash.setdefault(_FILES, _Files(metafunc.config.rootpath))
+    return any(map(files.name_us, dict.fromkeys(names)))
+
+
+class _Files:
+    """The source files of the modules of a project, and which of them may open a fake."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._found: dict[str, bool] = {}
+        """Maps a module to whether its file, or that of a module of the project that it imports, names this package."""
+        self._read: dict[str, tuple[bool, frozenset[str]]] = {}
+        """Maps a module to whether its own file names this package, and to the modules that it imports."""
+
+    def name_us(self, name: str) -> bool:
+        """Whether the file of a module, or of a module of the project that it imports, names this package."""
+        if name not in self._found:
+            todo, seen = [name], {name}
+            while todo:
+                named, imported = self._of(todo.pop(), always=len(seen) == 1)
+                if named or any(self._found.get(each) for each in imported):
+                    self._found[name] = True
+                    return True
+                new = {each for each in imported - seen if each not in self._found}
+                seen |= new
+                todo += new
+            # All that these modules import was searched. A module outside of the project may be a test's own one later.
+            self._found |= dict.fromkeys(seen & self._read.keys() | {name}, False)
+        return self._found[name]
+
+    def _of(self, name: str, *, always: bool) -> tuple[bool, frozenset[str]]:
+        """Return whether a module's own file names this package, and which modules it imports.
+
+        Modules outside of the project are not read, except for the module of the test itself (`always`).
+        """
+        if name not in self._read:
+            module = sys.modules.get(name)
+            file = Path(getattr(module, "__file__", None) or "")
+            is_own = always or (file.is_relative_to(self._root) and "site-packages" not in file.parts)
+            if module is None or file.suffix != ".py" or not is_own:
+                return False, frozenset()
+            try:
+                named = _NAMES_US.search(file.read_text(encoding="utf-8", errors="replace")) is not None
+            except OSError:
+                named = True  # a file that cannot be read may open a fake
+            self._read[name] = named, frozenset(_modules_of(vars(module).values()))
+        return self._read[name]
+
+
+def _modules_of(values: Iterable[object]) -> Iterator[str]:
+    """Yield the names of the modules of these objects.
+
+    Of an object that is no function, only the type is looked at, because to look at a lazy object would load it.
+    """
+    for value in values:
+        if isinstance(value, ModuleType):
+            yield value.__name__
+        else:
+            yield str((value if type(value) is FunctionType or isinstance(value, type) else type(value)).__module__)
