@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from importlib.util import resolve_name
 from pathlib import Path
-from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -99,8 +100,7 @@ def _may_open_fake(metafunc: pytest.Metafunc, calls: Sequence[Any]) -> bool:
         return True
     fixtures = vars(metafunc)["_arg2fixturedefs"].values()  # not public in pytest
     names = [metafunc.function.__module__, *(each.func.__module__ for several in fixtures for each in several)]
-    cls: Any = metafunc.cls
-    names += [each.__module__ for each in getattr(cls, "__mro__", ())]
+    names += [each.__module__ for each in getattr(getattr(metafunc, "cls", None), "__mro__", ())]
     files = metafunc.config.stash.setdefault(_FILES, _Files(metafunc.config.rootpath))
     return any(map(files.name_us, dict.fromkeys(names)))
 
@@ -143,20 +143,29 @@ class _Files:
             if module is None or file.suffix != ".py" or not is_own:
                 return False, frozenset()
             try:
-                named = _NAMES_US.search(file.read_text(encoding="utf-8", errors="replace")) is not None
+                text = file.read_text(encoding="utf-8", errors="replace")
             except OSError:
-                named = True  # a file that cannot be read may open a fake
-            self._read[name] = named, frozenset(_modules_of(vars(module).values()))
+                return True, frozenset()  # a file that cannot be read may open a fake
+            package = getattr(module, "__package__", None) or ""
+            self._read[name] = _NAMES_US.search(text) is not None, frozenset(_imported(text, package))
         return self._read[name]
 
 
-def _modules_of(values: Iterable[object]) -> Iterator[str]:
-    """Yield the names of the modules of these objects.
+_IMPORT: Final = re.compile(
+    r"^[ \t]*(?:from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]+)|import[ \t]+([^\n#]+))", re.MULTILINE
+)
 
-    Of an object that is no function, only the type is looked at, because to look at a lazy object would load it.
+
+def _imported(text: str, package: str) -> Iterator[str]:
+    """Yield the names of all modules that a source file of a package may import, and other names.
+
+    The text is read and not the values of the module, because a value such as a list does not tell where it is from.
     """
-    for value in values:
-        if isinstance(value, ModuleType):
-            yield value.__name__
+    for source, names, modules in _IMPORT.findall(text):
+        if source:
+            with suppress(ImportError):  # a relative import outside of a package
+                base = resolve_name(source, package)
+                yield base
+                yield from (f"{base}.{each}" for each in re.findall(r"\w+", names))
         else:
-            yield str((value if type(value) is FunctionType or isinstance(value, type) else type(value)).__module__)
+            yield from re.findall(r"[\w.]+", modules)
