@@ -6,7 +6,7 @@ that it needs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -142,6 +142,21 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     else:
         manager.getfixturedefs = getfixturedefs
 
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> Generator[None, object, object]:
+    """Mask secrets in the ids of a test's parameters, after all other hooks have added parameters."""
+    result = yield
+    calls: list[Any] = getattr(metafunc, "_calls", [])  # not public in pytest
+    if any(len(call.id) >= _SHORTEST_SECRET for call in calls):
+        from converse_harness.plugin.names import mask_ids
+
+        mask_ids(metafunc, calls)
+    return result
+
+
+_SHORTEST_SECRET: Final = 8
+"""The minimum length of a secret. Shorter ids are not searched, so that they load no further module."""
 
 _MORE_FIXTURES: Final = (
     "converse-harness has 140 more fixtures with sample values (converse_message, converse_each_stop_reason, ...): "

@@ -91,7 +91,7 @@ def _escaped(text: str) -> str:
 def _may_open_fake(metafunc: pytest.Metafunc, calls: Sequence[Any]) -> bool:
     """Whether a test may open a fake or a recording, as far as this can be told before the test runs.
 
-    The other tests are left alone: their ids are none of our business.
+    The other tests are left alone: their users select them by these ids, and no promise is made for their output.
     """
     if any(name.startswith("converse") for name in metafunc.fixturenames):
         return True
@@ -99,8 +99,9 @@ def _may_open_fake(metafunc: pytest.Metafunc, calls: Sequence[Any]) -> bool:
     if any(mark.name in ("converse", MARKER) for mark in marks):
         return True
     fixtures = vars(metafunc)["_arg2fixturedefs"].values()  # not public in pytest
-    names = [metafunc.function.__module__, *(each.func.__module__ for several in fixtures for each in several)]
-    names += [each.__module__ for each in getattr(getattr(metafunc, "cls", None), "__mro__", ())]
+    sources: list[Any] = [metafunc.function, *getattr(getattr(metafunc, "cls", None), "__mro__", ())]
+    sources += [each.func for several in fixtures for each in several]
+    names = [metafunc.module.__name__, *(str(getattr(each, "__module__", "")) for each in sources)]
     files = metafunc.config.stash.setdefault(_FILES, _Files(metafunc.config.rootpath))
     return any(map(files.name_us, dict.fromkeys(names)))
 

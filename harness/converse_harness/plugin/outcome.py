@@ -128,17 +128,6 @@ class Hooks:
 
             parametrize(metafunc)
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True, specname="pytest_generate_tests")
-    def pytest_generate_tests_without_secrets(self, metafunc: pytest.Metafunc) -> Step:
-        """Mask secrets in the ids of a test's parameters, after all other hooks have added parameters."""
-        result = yield
-        calls: list[Any] = getattr(metafunc, "_calls", [])  # not public in pytest
-        if any(len(call.id) >= _SHORTEST_SECRET for call in calls):
-            from converse_harness.plugin.names import mask_ids
-
-            mask_ids(metafunc, calls)
-        return result
-
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """If pytest-run-parallel is loaded, keep a test in one thread if its fake serves the whole process."""
         if any(map(config.pluginmanager.hasplugin, settings.PARALLEL)):
@@ -404,9 +393,6 @@ class Hooks:
         """Close the guard, restore botocore, and restore the notes of an outer pytest run."""
         self._stack.close()
 
-
-_SHORTEST_SECRET: Final = 8
-"""The minimum length of a secret. Shorter ids are not searched, so that they do not load the modules for this."""
 
 _TEXTS: Final = ("longrepr", "sections", "user_properties", "wasxfail", "context")
 """The attributes of a report that may contain a secret. Only the report of a subtest has `context`."""
