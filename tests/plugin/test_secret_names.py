@@ -208,21 +208,35 @@ def test_a_test_that_can_open_no_fake_keeps_its_name(project: pytest.Pytester) -
         import pytest
         {}
         @pytest.mark.parametrize("token", ["gh" "p_" + "a1B2" * 9])
-        def test_it(token):
+        def test_it({}token):
             pass
     """
+    project.makeconftest("""
+        import pytest
+        from converse_harness import fake_converse
+
+        @pytest.fixture
+        def opened():
+            with fake_converse():
+                yield
+    """)
     project.makepyfile(
         helpers="import converse_harness\nvalue = 1",
         between="from helpers import value\ndef ask(): pass",
-        test_alone=test.format("import agent, pathlib"),
-        test_imports=test.format("from between import ask"),
-        test_names=test.format("def later(): from converse_harness import fake_converse"),
-        test_asks=test.format("def later(request): request.getfixturevalue('converse')"),
+        bases="import converse_harness\nclass Base:\n    pass",
+        test_alone=test.format("import agent, pathlib", ""),
+        test_asks=test.format("def later(request): request.getfixturevalue('converse')", ""),
+        test_base="import bases, pytest\nclass TestIt(bases.Base):" + test.format("", "self, "),
+        test_fixture=test.format("", "opened, "),
+        test_imports=test.format("from between import (\n    ask,\n)".replace("\n", "\n        "), ""),
+        test_names=test.format("def later(): from converse_harness import fake_converse", ""),
     )
     result = project.runpytest("--collect-only", "-q")
     assert [line for line in result.outlines if "::" in line] == [
         f"test_alone.py::test_it[{TOKEN}]",
         "test_asks.py::test_it[***]",
+        "test_base.py::TestIt::test_it[***]",
+        "test_fixture.py::test_it[***]",
         "test_imports.py::test_it[***]",
         "test_names.py::test_it[***]",
     ]

@@ -98,10 +98,12 @@ def _may_open_fake(metafunc: pytest.Metafunc, calls: Sequence[Any]) -> bool:
     marks = [*metafunc.definition.iter_markers(), *(mark for call in calls for mark in call.marks)]
     if any(mark.name in ("converse", MARKER) for mark in marks):
         return True
-    fixtures = vars(metafunc)["_arg2fixturedefs"].values()  # not public in pytest
-    sources: list[Any] = [metafunc.function, *getattr(getattr(metafunc, "cls", None), "__mro__", ())]
-    sources += [each.func for several in fixtures for each in several]
-    names = [metafunc.module.__name__, *(str(getattr(each, "__module__", "")) for each in sources)]
+    fixtures: Any = vars(metafunc)["_arg2fixturedefs"]  # not public in pytest
+    module: Any = getattr(metafunc, "module", None)
+    cls: Any = getattr(metafunc, "cls", None) or object
+    sources: list[Any] = [metafunc.function, *cls.__mro__]
+    sources += [each.func for several in fixtures.values() for each in several]
+    names = [str(getattr(module, "__name__", "")), *(str(getattr(each, "__module__", "")) for each in sources)]
     files = metafunc.config.stash.setdefault(_FILES, _Files(metafunc.config.rootpath))
     return any(map(files.name_us, dict.fromkeys(names)))
 
