@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
-import os
 import re
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from converse_harness.process_secrets import LONG_ENOUGH, own_secrets
 from converse_harness.readable import Reading, readings
 from converse_harness.secret_kinds import KINDS, SecretKind
 
@@ -100,133 +100,12 @@ def _near_hints(kind: SecretKind, lowered: str) -> Iterator[tuple[int, int]]:
     yield start, end
 
 
-# The secrets of this process: values of environment variables, and keys that signed requests
-
-_LONG_ENOUGH: Final = 16
-"""A secret with at least this number of characters is masked even inside a word, and even if it is all digits."""
-
-_SHORTEST: Final = 8
-
-_SECRET_NAME: Final = re.compile(
-    r"(?:^|_)(?:KEY|TOKEN|PAT|DSN|PASS|PASSPHRASE|CREDENTIALS?|CREDS)$|PASSWORD$|PASSWD$|_PWD$|SECRET|_TOKEN_|ACCESS_KEY"
-    r"|API_?KEY",
-    re.IGNORECASE,
-)
-_NO_SECRET_NAME: Final = re.compile(r"_(?:FILE|PATH|DIR|URI|URL|ARN|NAME|COMMAND)$", re.IGNORECASE)
-_PASSWORD_IN_URL: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[^\s:/@]*:([^\s/@]+)@")
-
-_CLASSES: Final = tuple(map(re.compile, ("[a-z]", "[A-Z]", "[0-9]", "[^a-zA-Z0-9]")))
-
-_COMMON: Final = frozenset(
-    [
-        "admin",
-        "administrator",
-        "anonymous",
-        "changeit",
-        "changeme",
-        "default",
-        "docker",
-        "example",
-        "guest",
-        "hello",
-        "letmein",
-        "local",
-        "localhost",
-        "master",
-        "minio",
-        "minioadmin",
-        "mypassword",
-        "mysecret",
-        "mysecretpassword",
-        "mysql",
-        "nobody",
-        "passw",
-        "passwd",
-        "password",
-        "placeholder",
-        "postgres",
-        "postgresql",
-        "qwerty",
-        "rabbitmq",
-        "redis",
-        "root",
-        "rootroot",
-        "secret",
-        "supersecret",
-        "test",
-        "testing",
-        "testpass",
-        "testpassword",
-        "testtest",
-        "username",
-        "welcome",
-    ]
-)
-"""Common passwords of test services. Only the letters of a value are compared with them."""
-
-_signed_with: Final[set[str]] = set()
-_seen: Final[set[str]] = set()
-"""The secrets that the environment has contained whenever `see_environ` was called, since `forget_environ`."""
-_snapshot: tuple[Mapping[Any, Any], frozenset[str]] = {}, frozenset()
-"""The environment at the last call of `see_environ`, as bytes or texts, and its secrets."""
-
-
-def remember(*values: object) -> None:
-    """Add keys that signed a request to the secrets of this process. Only texts of 16 or more characters are added."""
-    _signed_with.update(value for value in values if isinstance(value, str) and len(value) >= _LONG_ENOUGH)
-
-
-def see_environ() -> None:
-    """Add the secrets in the environment to the secrets of this process, even if a test sets them only for a while.
-
-    Every call to a fake calls this function, so the environment is searched again only if it has changed.
-    """
-    global _snapshot
-    now: Mapping[Any, Any] = getattr(os.environ, "_data", os.environ)  # a comparison of os.environ itself is slow
-    if now != _snapshot[0]:
-        now = dict(now)
-        _snapshot = now, own_secrets({os.fsdecode(name): os.fsdecode(value) for name, value in now.items()})
-    _seen.update(_snapshot[1])
-
-
-def forget_environ() -> None:
-    """Forget the secrets that the environment contained in the past. The plugin calls this when a test begins."""
-    _seen.clear()
-
-
-def own_secrets(environ: Mapping[str, str] | None = None) -> frozenset[str]:
-    """Return this process's secrets: keys that signed requests, and variables whose names suggest a secret.
-
-    The variables are those of now, and those that the environment contained when a fake got a call. A password in a URL
-    is included, whatever the variable's name. With an `environ` of your own, only its variables are read. Values
-    shorter than eight characters are omitted. Values shorter than sixteen are also omitted if all their characters are
-    of one kind (for instance digits), or if their letters are a common password.
-
-    >>> environ = {"DB_PASSWORD": "correct horse battery", "DATABASE_URL": "postgres://ada:b4ttery-staple@db/x"}
-    >>> sorted(own_secrets({**environ, "HOME": "/home/ada-lovelace", "X_KEY": "short", "DB_PASS": "postgres1"}))
-    ['b4ttery-staple', 'correct horse battery']
-    """
-    if environ is None:
-        see_environ()
-        return frozenset(_seen | _signed_with)
-    values = [
-        value.strip()
-        for name, value in environ.items()
-        if _SECRET_NAME.search(name) and not _NO_SECRET_NAME.search(name)
-    ]
-    values += [found for value in environ.values() if "://" in value for found in _PASSWORD_IN_URL.findall(value)]
-    return frozenset(filter(_is_worth_hiding, values))
-
-
-def _is_worth_hiding(value: str) -> bool:
-    if len(value) >= _LONG_ENOUGH:
-        return True
-    of_two = sum(each.search(value) is not None for each in _CLASSES) > 1
-    return len(value) >= _SHORTEST and of_two and re.sub(r"[^a-z]+", "", value.lower()) not in _COMMON
-
-
 def own_spans(text: str, own: Collection[str], *, binary: bool = False) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each secret from `own` in a text. A short secret counts only as a whole word."""
+    """Yield the start and end of each secret from `own` in a text.
+
+    A short secret counts only as a whole word. Of a secret that is shortened by "...", at least sixteen characters must
+    be there.
+    """
     for reading in (Reading(text),) if binary else _own_readings(text) if own else ():
         for value in own:
             for each in {value, value.encode().decode("latin-1")}:
@@ -234,9 +113,11 @@ def own_spans(text: str, own: Collection[str], *, binary: bool = False) -> Itera
                 while at >= 0:
                     end = at + len(each)
                     around = reading.text[max(at - 1, 0) : at], reading.text[end : end + 1]
-                    if len(value) >= _LONG_ENOUGH or not any(map(str.isalnum, around)):
+                    if len(value) >= LONG_ENOUGH or not any(map(str.isalnum, around)):
                         yield reading.span(at, end)
                     at = reading.text.find(each, at + 1)
+    if not binary:
+        yield from cut_spans(text, own, LONG_ENOUGH)
 
 
 def _own_readings(text: str) -> Iterator[Reading]:
@@ -251,26 +132,30 @@ _SHOWN: Final = 8
 """A shortened copy of a secret is recognised by this number of characters at the secret's beginning or end."""
 
 
-def cut_spans(text: str, own: Collection[str]) -> Iterator[tuple[int, int]]:
+def cut_spans(text: str, own: Collection[str], shown: int = _SHOWN) -> Iterator[tuple[int, int]]:
     """Yield the start and end of each shortened secret in a text: the beginning or end of a secret, beside "...".
 
-    `reprlib` and pytest shorten long texts in this way.
+    `reprlib` and pytest shorten long texts in this way. At least `shown` characters of the secret must be there.
     """
-    for reading in _own_readings(text) if own and "..." in text else ():
+    for reading in _own_readings(text) if own and any(each in text for each in _DOTS) else ():
         for value in own:
-            yield from (reading.span(*span) for span in _cut_spans(reading.text, value))
+            if len(value) > shown:
+                yield from (reading.span(*span) for span in _cut_spans(reading.text, value, shown))
 
 
-def _cut_spans(text: str, value: str) -> Iterator[tuple[int, int]]:
-    for found in re.finditer(re.escape(value[:_SHOWN]), text):
+_DOTS: Final = ("...", "\u2026")
+
+
+def _cut_spans(text: str, value: str, shown: int) -> Iterator[tuple[int, int]]:
+    for found in re.finditer(re.escape(value[:shown]), text):
         start = found.start()
         end = start + common_length(value, text[start : start + len(value)])
-        if text.startswith("...", end):
+        if text.startswith(_DOTS, end):
             yield start, end
-    for found in re.finditer(re.escape(value[-_SHOWN:]), text):
+    for found in re.finditer(re.escape(value[-shown:]), text):
         end = found.end()
         start = end - common_length(value[::-1], text[max(end - len(value), 0) : end][::-1])
-        if text.endswith("...", 0, start):
+        if text.endswith(_DOTS, 0, start):
             yield start, end
 
 

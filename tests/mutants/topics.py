@@ -31,6 +31,8 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
         "converse_harness.recordings.redaction",
         "converse_harness.recordings.safe",
         "converse_harness.secret_kinds",
+        "converse_harness.process_secrets",
+        "converse_harness.readable",
         "converse_harness.secrets",
     ),
     "rules": ("converse_harness.bedrock.rules",),

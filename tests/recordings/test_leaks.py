@@ -13,14 +13,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from converse_harness import secrets
+from converse_harness import process_secrets
+from converse_harness.process_secrets import remember
 from converse_harness.recordings import encodings, leaks
 from converse_harness.recordings.leaks import Leak, scan
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.safe import SafeLines, safe_lines, said_of_left_out, said_of_masked
 from converse_harness.secret_kinds import KINDS, SecretKind
-from converse_harness.secrets import mask, matches, own_secrets, remember
+from converse_harness.secrets import mask, matches
 from converse_harness.viewer.view import mask_value
 from converse_strategies import converse_requests, stream_events
 from tests.profiles import examples
@@ -166,39 +167,9 @@ def test_secrets_of_this_process_are_found(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_what_a_request_was_signed_with_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(secrets, "_signed_with", set[str]())
+    monkeypatch.setattr(process_secrets, "_signed_with", set[str]())
     remember("from-the-instance-role", None, "short")
     assert [leak.kind for leak in scan(call("from-the-instance-role, short"))] == [leaks.OWN_SECRET]
-
-
-@pytest.mark.parametrize(
-    ("name", "is_secret"),
-    [
-        ("AWS_BEARER_TOKEN_BEDROCK", True),
-        ("AWS_ACCESS_KEY_ID", True),
-        ("OPENAI_API_KEY", True),
-        ("apikey", True),
-        ("CLIENT_SECRET_2", True),
-        ("PGPASSWORD", True),
-        ("MYSQL_PWD", True),
-        ("PWD", False),
-        ("OLDPWD", False),
-        ("DB_PASS", True),
-        ("COMPASS", False),
-        ("GITHUB_PAT", True),
-        ("SENTRY_DSN", True),
-        ("DB_PASSWORD", True),
-        ("AWS_WEB_IDENTITY_TOKEN_FILE", False),
-        ("AWS_SECRETS_ARN", False),
-        ("HOME", False),
-        ("KEYBOARD", False),
-        ("TOKENIZERS_PARALLELISM", False),
-    ],
-)
-def test_names_of_secrets(name: str, is_secret: bool) -> None:
-    assert own_secrets({name: "sixteen characters or more"}) == frozenset(
-        ["sixteen characters or more"] if is_secret else []
-    )
 
 
 def zipped(token: str) -> str:

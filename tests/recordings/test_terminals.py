@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from itertools import cycle
 from typing import Any, Final
 
@@ -19,11 +19,11 @@ from tests.recordings.planted import READABLE, texts_of
 from tests.recordings.planting import drawn
 from tests.recordings.terminals import SHAPES, seen
 
-MASKS: Final[Mapping[str, Any]] = {
-    "mask": lambda text: mask(text, own=()),
-    "mask_encoded": lambda text: mask_encoded(text, own=()),
-    "without_secrets": lambda text: without_secrets(text, own=()).text,
-    "value_without_secrets": lambda text: _only_text(value_without_secrets({"text": [text]}, own=())),
+MASKS: Final[Mapping[str, Callable[[str, Collection[str]], str]]] = {
+    "mask": mask,
+    "mask_encoded": mask_encoded,
+    "without_secrets": lambda text, own: without_secrets(text, own).text,
+    "value_without_secrets": lambda text, own: _only_text(value_without_secrets({"text": [text]}, own)),
 }
 
 
@@ -44,7 +44,7 @@ def test_every_mask_hides_every_kind(kind: SecretKind, data: st.DataObject, shap
     start, end = secret_spans(kind, text)[0]
     shown = SHAPES[shape](text, data.draw(st.integers(1, len(text) - 1)))
     assert text[start:end] in shown + seen(shown)  # the address of a link is there, and not seen
-    left = MASKS[name](shown)
+    left = MASKS[name](shown, ())
     assert text[start:end] not in left + seen(left)
 
 
@@ -58,7 +58,7 @@ def test_every_mask_hides_every_kind(kind: SecretKind, data: st.DataObject, shap
 def test_base64_is_hidden_too(kind: SecretKind, data: st.DataObject, shape: str, name: str) -> None:
     text = data.draw(texts_of(kind, READABLE).filter(lambda text: bool(secret_spans(kind, text))))
     encoded = base64.b64encode(text.encode()).decode()
-    assert encoded not in seen(MASKS[name](SHAPES[shape](encoded, data.draw(st.integers(1, len(encoded) - 1)))))
+    assert encoded not in seen(MASKS[name](SHAPES[shape](encoded, data.draw(st.integers(1, len(encoded) - 1))), ()))
 
 
 @pytest.mark.slow
@@ -66,5 +66,5 @@ def test_every_kind_is_hidden_in_every_shape() -> None:
     for turn, kind in enumerate(KINDS):
         for text, secret in drawn(kind, 1, 1)[:2]:
             for name, (shape, show) in zip(cycle([*MASKS][turn % 4 :] + [*MASKS][: turn % 4]), SHAPES.items()):
-                left = MASKS[name](show(text, len(text) // 2))
+                left = MASKS[name](show(text, len(text) // 2), ())
                 assert secret not in left + seen(left), (kind.name, shape, name)

@@ -24,8 +24,9 @@ from converse_harness.intercept import children, observers
 from converse_harness.intercept.clients import KEYS
 from converse_harness.intercept.scripting import Scripting
 from converse_harness.notes import Note, hand_in
+from converse_harness.process_secrets import see_environ
 from converse_harness.recordings.write import AnyExchange, SessionWriter
-from converse_harness.secrets import mask, see_environ
+from converse_harness.secrets import mask
 from converse_harness.stream.http import Request
 
 Strictness = Literal["fail", "allow"]

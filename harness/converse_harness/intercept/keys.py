@@ -85,7 +85,7 @@ def sign_with_dummies(original: Any) -> Any:
 def _remembered(signer: Any, auth: Any) -> Any:
     """Store the keys and the token of a Bedrock signer as secrets that no recording may contain. Return `auth`."""
     if is_bedrock(signer._service_id):
-        from converse_harness.secrets import remember
+        from converse_harness.process_secrets import remember
 
         keys, token = getattr(auth, "credentials", None), getattr(auth, "auth_token", None)
         remember(*(getattr(keys, name, None) for name in ("access_key", "secret_key", "token")))

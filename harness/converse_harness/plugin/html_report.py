@@ -22,9 +22,9 @@ from converse_harness.intercept.observers import watching
 from converse_harness.plugin.report import masked
 from converse_harness.plugin.settings import own_fakes
 from converse_harness.plugin.tally import number
+from converse_harness.process_secrets import own_secrets
 from converse_harness.recordings.redaction import value_without_secrets
 from converse_harness.recordings.write import write
-from converse_harness.secrets import own_secrets
 from converse_harness.viewer.call import call_html, overview_html
 from converse_harness.viewer.html import Html
 from converse_harness.viewer.report import FailedTest, ShownFake, ShownTest, report_html

@@ -41,11 +41,10 @@ def mask_ids(metafunc: pytest.Metafunc, calls: list[Any]) -> None:
     if not _may_open_fake(metafunc, calls):
         return
     # Imported only now, because to import these modules takes longer than to start the plugin.
+    from converse_harness.process_secrets import own_secrets
     from converse_harness.recordings.redaction import without_secrets
-    from converse_harness.secrets import own_secrets
 
     own = own_secrets()
-    own |= {_escaped(value) for value in own}
     # Most ids hold no secret. To search all of them as one text takes a fifth of the time of searching each of them.
     if not without_secrets("\n".join(text for call in calls for text in (call.id, *_named(call))), own).kinds:
         return
@@ -81,11 +80,6 @@ def _named(call: Any) -> Iterator[str]:
         # A value that is longer than the id is not in the id: the set has an id of its own.
         if isinstance(text, str) and len(text) <= len(call.id):
             yield f"{name} = {text}"
-
-
-def _escaped(text: str) -> str:
-    """Return a text as pytest writes it into an id."""
-    return text.encode("unicode_escape").decode("ascii")
 
 
 def _may_open_fake(metafunc: pytest.Metafunc, calls: Sequence[Any]) -> bool:

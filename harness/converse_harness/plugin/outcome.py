@@ -141,7 +141,7 @@ class Hooks:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Step:
         """Let a test and its fixtures call the real Bedrock if the test's marker `converse` has `guard="off"`."""
         self._closed = settings.closed_fakes()
-        if (secrets := sys.modules.get("converse_harness.secrets")) is not None:
+        if (secrets := sys.modules.get("converse_harness.process_secrets")) is not None:
             secrets.forget_environ()
         if self._guard is None:
             return (yield)

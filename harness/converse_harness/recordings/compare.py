@@ -9,10 +9,11 @@ from difflib import SequenceMatcher
 from typing import Any, Final, NamedTuple
 
 from converse_harness.json_values import Steps, is_array, is_object, mapped, path_text
+from converse_harness.process_secrets import own_secrets
 from converse_harness.recordings.lines import Line, event_of
 from converse_harness.recordings.matching import asked_in, canonical, key
 from converse_harness.recordings.replies import RecordedExchange, RecordedSession
-from converse_harness.secrets import common_length, mask, own_secrets
+from converse_harness.secrets import common_length, mask
 
 
 class _Absent:

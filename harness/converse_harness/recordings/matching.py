@@ -14,11 +14,12 @@ from converse_harness.endpoint.call import CONVERSATIONS, SCRIPTED, Call
 from converse_harness.endpoint.condition import NAMED
 from converse_harness.errors import DamagedData
 from converse_harness.json_values import is_array, is_object, mapped, member_of, object_of, objects_of
+from converse_harness.process_secrets import own_secrets
 from converse_harness.recordings.keys import KINDS
 from converse_harness.recordings.lines import FORMS, request_members
 from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.secret_kinds import ACCOUNT_IN_ARN
-from converse_harness.secrets import MASK, STAND_IN, compiled, own_secrets
+from converse_harness.secrets import MASK, STAND_IN, compiled
 
 if TYPE_CHECKING:
     from converse_harness.recordings.redaction import Redaction

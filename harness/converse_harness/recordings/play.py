@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Deferred, Missed, Queue, Slot
 from converse_harness.errors import MaskedSecretWarning, ReplyError
+from converse_harness.process_secrets import own_secrets
 from converse_harness.recordings.choices import OPENED, USED_FILES, identity
 from converse_harness.recordings.ignoring import IgnoredParts
 from converse_harness.recordings.matching import (
@@ -34,7 +35,6 @@ from converse_harness.recordings.mismatch import State, missed
 from converse_harness.recordings.read import DamagedRecording, open_file
 from converse_harness.recordings.replies import RecordedExchange, RecordedSession, reply_of
 from converse_harness.recordings.stale import UnequalRequests, played
-from converse_harness.secrets import own_secrets
 
 if TYPE_CHECKING:
     from converse_harness.recordings.redaction import Redaction

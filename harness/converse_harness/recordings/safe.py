@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from converse_harness.process_secrets import own_secrets
 from converse_harness.recordings.capture import before_request, with_faults
 from converse_harness.recordings.leaks import Leak, scan
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.parts import exchanges_in
 from converse_harness.recordings.redaction import Redaction
-from converse_harness.secrets import own_secrets
 
 _SHOWN: Final = 10
 """The maximum number of secrets that a report lists."""

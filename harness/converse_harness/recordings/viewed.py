@@ -11,10 +11,10 @@ from converse_harness.endpoint.render import in_aws_form
 from converse_harness.endpoint.viewing import MessageMemory
 from converse_harness.errors import ConverseHarnessError
 from converse_harness.json_values import parsed_json
+from converse_harness.process_secrets import own_secrets
 from converse_harness.recordings.lines import Line, body_bytes, event_of
 from converse_harness.recordings.replies import RecordedExchange, reply_of
 from converse_harness.reply.body import summarize_block
-from converse_harness.secrets import own_secrets
 from converse_harness.stream.assemble import Response, assemble
 from converse_harness.viewer.pieces import changed_events
 from converse_harness.viewer.view import CallView, mask_value, plain

@@ -23,6 +23,7 @@ from converse_harness.endpoint import Exchange
 from converse_harness.endpoint.call import Call, CallOutcome, ForwardedCall
 from converse_harness.errors import SecretFound, StreamOrderError
 from converse_harness.literals import StopReason
+from converse_harness.process_secrets import remember
 from converse_harness.recordings.again import with_kept
 from converse_harness.recordings.capture import CapturedExchange, exchange_lines
 from converse_harness.recordings.lines import FORMAT, VERSION, Line, dump
@@ -34,7 +35,7 @@ from converse_harness.recordings.replies import OPTIONS, RecordedExchange, reply
 from converse_harness.recordings.safe import SafeLines, safe_lines, said_of_left_out
 from converse_harness.reply.body import EventsBody, MessageBody, summarize_body
 from converse_harness.reply.reply import Reply
-from converse_harness.secrets import header_secrets, remember
+from converse_harness.secrets import header_secrets
 from converse_harness.stream.assemble import Response as Assembled
 from converse_harness.stream.assemble import assemble
 from converse_harness.stream.delivery import SentChunks

@@ -17,7 +17,8 @@ from converse_harness.bedrock import CONTROL_PLANE, SERVICE
 from converse_harness.endpoint.operations import control_route, route
 from converse_harness.errors import TransportError
 from converse_harness.intercept.clients import ACCESS_KEY, is_loopback
-from converse_harness.secrets import mask, remember
+from converse_harness.process_secrets import remember
+from converse_harness.secrets import mask
 from converse_harness.stream.http import Request
 
 _SIGNING_NAME: Final = "bedrock"

@@ -12,7 +12,8 @@ from hashlib import sha256
 from typing import Any, Final, NamedTuple, cast
 
 from converse_harness.json_values import columns, is_array, is_object, member_of, object_of, objects_of
-from converse_harness.secrets import MASK, mask, mask_encoded, own_secrets
+from converse_harness.process_secrets import own_secrets
+from converse_harness.secrets import MASK, mask, mask_encoded
 
 _LONG: Final = 120
 """If the base64 of a blob is longer than this number of characters, its size and its hash are shown instead."""

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from converse_harness.errors import ReplyError
 from converse_harness.intercept.exchange import TransportExchange
-from converse_harness.secrets import remember
+from converse_harness.process_secrets import remember
 from converse_harness.server.front_page import front_page, html_response
 from converse_harness.server.live.feed import MOST_READERS, Feed, LiveFake, Shown
 from converse_harness.server.mounts import PlainExchange, ServerFake

@@ -13,7 +13,8 @@ from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import scripted_in_short
 from converse_harness.endpoint.viewing import MessageMemory, views_of
 from converse_harness.errors import UnusedReplies
-from converse_harness.secrets import mask, own_secrets
+from converse_harness.process_secrets import own_secrets
+from converse_harness.secrets import mask
 from converse_harness.server.control import ROOT, id_of, problem_text
 from converse_harness.server.control.wording import conditions_in_json
 from converse_harness.server.live.feed import LiveFake, Shown
