@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import quote, unquote, unquote_plus
 
@@ -15,7 +15,9 @@ from converse_harness.readable import shown
 LONG_ENOUGH: Final = 16
 """A secret with at least this number of characters is masked even inside a word, and even if it is all digits."""
 
-_SHORTEST: Final = 8
+SHORTEST: Final = 8
+"""The minimum number of characters of a secret."""
+
 _BODY_LINE: Final = re.compile(r"[A-Za-z0-9+/=_-]{32,}")
 """Matches a line of a private key, without its first and last line, which all keys have."""
 
@@ -148,17 +150,24 @@ def _secrets_in(name: str, value: str) -> Iterator[str]:
     """Yield the secrets in one variable."""
     if "://" in value:
         yield from _PASSWORD_IN_URL.findall(value)
-    words = " ".join(map(str.upper, _WORD.findall(name)))
-    if words != "PWD" and not _NO_SECRET_AT_END.search(words):
-        if _SURE.search(words):
-            yield value
-        elif _UNSURE.search(words):
-            # Several tokens may stand in one variable, and a cookie has names.
-            parts = [part.partition("=")[2] or part for part in _PART.findall(value)]
-            long = [part for part in parts if len(part) >= LONG_ENOUGH]
-            yield from filter(_LOOKS_RANDOM.match, (value, *long))
+    suggests = _suggests(name)
+    if suggests is True:
+        yield value
+    elif suggests is None:
+        # Several tokens may stand in one variable, and a cookie has names.
+        parts = [part.partition("=")[2] or part for part in _PART.findall(value)]
+        yield from filter(_LOOKS_RANDOM.match, (value, *(part for part in parts if len(part) >= LONG_ENOUGH)))
     if value.lstrip()[:1] in ("{", "["):
         yield from _in_json(name, value)
+
+
+@lru_cache(maxsize=1024)
+def _suggests(name: str) -> bool | None:
+    """Whether the name of a variable suggests a secret; None if that depends on the value."""
+    words = " ".join(map(str.upper, _WORD.findall(name)))
+    if words == "PWD" or _NO_SECRET_AT_END.search(words):
+        return False
+    return True if _SURE.search(words) else None if _UNSURE.search(words) else False
 
 
 def _in_json(name: str, text: str) -> Iterator[str]:
@@ -183,8 +192,10 @@ def _spellings(value: str) -> Iterator[str]:
     Drivers decode the password of a URL. Libraries encode a password for a URL, for JSON, for Python or for HTML. A key
     of several lines is printed with other line ends, with spaces before its lines, or line by line.
     """
+    from html import escape  # imported late, because it loads a table of 2,000 entities
+
     for plain in {value, unquote(value), unquote_plus(value)} if "%" in value else (value,):
-        yield from (plain, shown(plain), quote(plain, safe=""), quote(plain), html.escape(plain))
+        yield from (plain, shown(plain), quote(plain, safe=""), quote(plain), escape(plain))
         yield from (json.dumps(plain)[1:-1], json.dumps(plain, ensure_ascii=False)[1:-1])
         yield from (repr(plain)[1:-1], plain.encode("unicode_escape").decode("ascii"))
     lines = value.replace("\\n", "\n").splitlines()
@@ -197,4 +208,4 @@ def _is_worth_hiding(value: str) -> bool:
     if len(value) >= LONG_ENOUGH:
         return True
     of_two = sum(each.search(value) is not None for each in _CLASSES) > 1
-    return len(value) >= _SHORTEST and of_two and re.sub(r"[^a-z]+", "", value.lower()) not in _COMMON
+    return len(value) >= SHORTEST and of_two and re.sub(r"[^a-z]+", "", value.lower()) not in _COMMON

@@ -28,7 +28,7 @@ _ZERO_WIDTH_BYTES: Final = (
 
 _SEQUENCE: Final = re.compile(
     # OSC, DCS, SOS, PM or APC: a text for the terminal, such as the address of a link. A reader does not see it.
-    rf"(?P<open>{_ESC}[\]PX^_]|\x9d)(?P<unseen>[^\x00-\x06\x08-\x1f\x7f\x9c]{{0,4096}}?)"
+    rf"(?P<open>{_ESC}[\]PX^_]|\x9d)(?P<unseen>[^\x00-\x1f\x7f\x9c\\^]{{0,4096}})"
     rf"(?P<close>\x07|{_ESC}\\{{1,2}}|\x9c|\^G|\\(?:a|007|x07|u0007))"
     # CSI: a colour, or a movement of the cursor. Sites and editors that drop ESC show the rest: [0;32m.
     rf"|(?:{_ESC}\[|\xc2?\x9b)[0-?]{{0,64}}[ -/]{{0,2}}[@-~][\x0e\x0f]?|(?P<rest>\[\d[\d;:]{{0,23}}[mK])"
