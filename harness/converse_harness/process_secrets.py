@@ -156,7 +156,7 @@ def _secrets_in(name: str, value: str) -> Iterator[str]:
     elif suggests is None:
         # Several tokens may stand in one variable, and a cookie has names.
         parts = [part.partition("=")[2] or part for part in _PART.findall(value)]
-        yield from filter(_LOOKS_RANDOM.match, (value, *(part for part in parts if len(part) >= LONG_ENOUGH)))
+        yield from (each for each in (value, *parts) if len(each) >= LONG_ENOUGH and _LOOKS_RANDOM.match(each))
     if value.lstrip()[:1] in ("{", "["):
         yield from _in_json(name, value)
 
@@ -168,6 +168,10 @@ def _suggests(name: str) -> bool | None:
     if words == "PWD" or _NO_SECRET_AT_END.search(words):
         return False
     return True if _SURE.search(words) else None if _UNSURE.search(words) else False
+
+
+_NAMES_OF_NAMES: Final = ("key", "keys")
+"""Members of JSON that hold the name of something more often than a secret: {"key": "new-checkout-v2"}."""
 
 
 def _in_json(name: str, text: str) -> Iterator[str]:
@@ -182,7 +186,7 @@ def _in_json(name: str, text: str) -> Iterator[str]:
             left += value.items()
         elif isinstance(value, list):
             left += ((name, each) for each in value)
-        elif isinstance(value, str):
+        elif isinstance(value, str) and name.lower() not in _NAMES_OF_NAMES:
             yield from _secrets_in(name, value)
 
 

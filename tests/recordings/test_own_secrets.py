@@ -116,6 +116,11 @@ def test_a_cookie_and_a_list_of_tokens_are_hidden_part_by_part() -> None:
     assert not {"dark", "short", "b"} & own_secrets(environ)
 
 
+def test_names_in_json_are_no_secrets() -> None:
+    settings = {"flags": [{"key": "new-checkout-v2-of-2026", "auth_url": "https://login2.example.com/x"}]}
+    assert own_secrets({"FLAGS": json.dumps(settings)}) == frozenset()
+
+
 def test_the_login_of_a_registry_is_hidden() -> None:
     login = base64.b64encode(f"app:{PHRASE}".encode()).decode()
     assert login in own_secrets({"DOCKER_CONFIG_JSON": json.dumps({"auths": {"registry": {"auth": login}}})})
