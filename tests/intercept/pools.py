@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 
@@ -55,11 +55,33 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None: ...
 
 
+class Server(ThreadingHTTPServer):
+    """A server that ends its connections with itself: some clients close theirs when they are collected.
+
+    The thread of such a connection began under a fake, so the fake's patches would stay as long as the thread.
+    """
+
+    daemon_threads = False
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self._open: list[socket.socket] = []
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._open.append(request)
+        super().process_request(request, client_address)
+
+    def server_close(self) -> None:
+        for connection in self._open:
+            with suppress(OSError):  # it is closed already
+                connection.shutdown(socket.SHUT_RDWR)
+        super().server_close()  # which waits for the threads
+
+
 @contextmanager
 def serving() -> Iterator[int]:
     """Serve in a thread; gives the port."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
+    with Server() as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
