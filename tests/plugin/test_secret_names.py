@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import base64
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from converse_harness.cli import main
+from converse_harness.plugin.names import mask_ids
 from tests.plugin.upstream import Upstream
 
 TOKEN = "gh" + "p_" + "a1B2" * 9
@@ -240,6 +243,16 @@ def test_a_test_that_can_open_no_fake_keeps_its_name(project: pytest.Pytester) -
         "test_imports.py::test_it[***]",
         "test_names.py::test_it[***]",
     ]
+
+
+def test_a_pytest_that_keeps_its_ids_elsewhere_is_named() -> None:
+    test: Any = SimpleNamespace(fixturenames=["converse"], definition=SimpleNamespace(name="test_it"))
+    mask_ids(test, [SimpleNamespace(id="a name without a secret", params={})])
+    with pytest.raises(
+        pytest.UsageError, match=r"test_it: a parameter's id has a secret, and .* cannot mask it"
+    ) as raised:
+        mask_ids(test, [SimpleNamespace(id=f"q {TOKEN}", params={})])
+    assert TOKEN not in str(raised.value)
 
 
 def test_a_recording_whose_name_has_a_secret(project: pytest.Pytester, capsys: pytest.CaptureFixture[str]) -> None:

@@ -51,10 +51,16 @@ def mask_ids(metafunc: pytest.Metafunc, calls: list[Any]) -> None:
     # Most ids hold no secret. To search all of them as one text takes a fifth of the time of searching each of them.
     if not without_secrets("\n".join(text for call in calls for text in (call.id, *_named(call))), own).kinds:
         return
+    # pytest has no public way to change an id after parametrize().
+    if not all(hasattr(call, "_idlist") for call in calls):
+        raise pytest.UsageError(
+            f"{metafunc.definition.name}: a parameter's id has a secret, and converse-harness cannot mask it with "
+            f'pytest {pytest.__version__}. Give the parameter a name of its own: pytest.param(..., id="admin").'
+        )
     masked = [_masked(call, own, without_secrets) for call in calls]
     taken = {call.id for call, parts in zip(calls, masked, strict=True) if parts == [*call._idlist]}
     for at, (call, parts) in enumerate(zip(calls, masked, strict=True)):
-        if parts != [*call._idlist]:  # pytest has no public way to change an id after parametrize()
+        if parts != [*call._idlist]:
             unique, count = parts, 1
             while "-".join(unique) in taken:
                 count += 1
@@ -95,7 +101,7 @@ def _may_open_fake(metafunc: pytest.Metafunc, calls: Sequence[Any]) -> bool:
     marks = [*metafunc.definition.iter_markers(), *(mark for call in calls for mark in call.marks)]
     if any(mark.name in ("converse", MARKER) for mark in marks):
         return True
-    fixtures: Any = vars(metafunc)["_arg2fixturedefs"]  # not public in pytest
+    fixtures: Any = getattr(metafunc, "_arg2fixturedefs", {})  # not public in pytest
     module: Any = getattr(metafunc, "module", None)
     cls: Any = getattr(metafunc, "cls", None) or object
     sources: list[Any] = [metafunc.function, *cls.__mro__]
