@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import quote, unquote, unquote_plus
 
+from converse_harness.json_values import is_array, is_object, parsed_json
 from converse_harness.readable import shown
 
 LONG_ENOUGH: Final = 16
@@ -176,16 +177,13 @@ _NAMES_OF_NAMES: Final = ("key", "keys")
 
 def _in_json(name: str, text: str) -> Iterator[str]:
     """Yield the secrets in JSON, whose members are read as variables are."""
-    try:
-        left: list[tuple[str, Any]] = [(name, json.loads(text))]
-    except (ValueError, RecursionError):
-        return
+    left: list[tuple[str, Any]] = [(name, parsed_json(text))]
     while left:
         name, value = left.pop()
-        if isinstance(value, dict):
+        if is_object(value):
             left += value.items()
-        elif isinstance(value, list):
-            left += ((name, each) for each in value)
+        elif is_array(value):
+            left += [(name, each) for each in value]
         elif isinstance(value, str) and name.lower() not in _NAMES_OF_NAMES:
             yield from _secrets_in(name, value)
 

@@ -53,13 +53,15 @@ class Reading(NamedTuple):
     """The positions in `text` at which a run of kept characters begins."""
     left_out: Sequence[int] = ()
     """For each of these runs, the number of characters of the original that are left out before the run."""
+    of: Reading | None = None
+    """The reading whose text is the original; None if the original is the text itself."""
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Return the start and end, in the original, of a part of `text`."""
-        if not self.kept or start >= end:
-            return start, end
-        first, last = (bisect_right(self.kept, at) - 1 for at in (start, end - 1))
-        return start + self.left_out[first], end + self.left_out[last]
+        if self.kept and start < end:
+            first, last = (bisect_right(self.kept, at) - 1 for at in (start, end - 1))
+            start, end = start + self.left_out[first], end + self.left_out[last]
+        return (start, end) if self.of is None else self.of.span(start, end)
 
 
 def readings(text: str) -> tuple[Reading, ...]:
@@ -95,6 +97,38 @@ def readings(text: str) -> tuple[Reading, ...]:
         Reading("".join([*spaced, rest])),
         Reading("".join([*joined, rest]), [*kept, length], [*left_out, hidden]),
     )
+
+
+def readings_of_binary(data: str) -> tuple[Reading, ...]:
+    """Return the ways to read binary data, such as an image with a text behind it. Each byte is a character of `data`.
+
+    All of it is one reading. Its texts have further readings if something in them is hidden from a person; in the rest
+    of the data, such sequences are accidental.
+    """
+    texts, kept, left_out = list[str](), list[int](), list[int]()
+    length = done = 0
+    for found in _TEXT.finditer(data):
+        start, end = max(found.start() - _AROUND, done), min(found.end() + _AROUND, len(data))
+        if start > done or not kept:
+            if kept:
+                texts.append(_BETWEEN)
+                length += len(_BETWEEN)
+            kept.append(length)
+            left_out.append(start - length)
+        texts.append(data[start:end])
+        length += end - start
+        done = end
+    of = Reading("".join(texts), kept, left_out)
+    more = readings(of.text)
+    return (Reading(data), *(reading._replace(of=of) for reading in more if len(more) > 1))
+
+
+_TEXT: Final = re.compile(r"[\t\n\r\x07\x0e\x0f\x1b -~]{8,}")
+"""Matches text in binary data. By chance, random bytes have one such run in some 2,000 bytes."""
+_AROUND: Final = 24
+"""The number of characters before and after such a run that belong to the text. A character of no width, or of another
+alphabet, may interrupt it."""
+_BETWEEN: Final = "\n\0\n"
 
 
 def shown(text: str) -> str:

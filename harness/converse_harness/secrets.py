@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from converse_harness.process_secrets import LONG_ENOUGH, own_secrets
-from converse_harness.readable import Reading, readings
+from converse_harness.readable import Reading, readings, readings_of_binary
 from converse_harness.secret_kinds import KINDS, SecretKind
 
 MASK: Final = "***"
@@ -55,13 +55,13 @@ def matches(
 ) -> Iterator[tuple[SecretKind, FoundSecret]]:
     r"""Yield every secret in a text, as a person reads the text, each with its kind. Some may be yielded twice.
 
-    `binary` is true for binary data, in which colours and the like are accidental.
+    `binary` is true for binary data.
 
     >>> [(kind.name, found.value) for kind, found in matches("my key is AKIAIOSFODNN7\x1b[1mEXAMPLE")]
     [('an AWS access key id', 'AKIAIOSFODNN7EXAMPLE')]
     """
     kinds = tuple(kinds)
-    for reading in (Reading(text),) if binary else readings(text):
+    for reading in (readings_of_binary if binary else readings)(text):
         for kind, found in _matches(reading.text, kinds):
             kept = found.re.groupindex.get("kept")
             start = found.start() if kept is None or found.start(kept) < 0 else found.end(kept)
@@ -106,7 +106,7 @@ def own_spans(text: str, own: Collection[str], *, binary: bool = False) -> Itera
     A short secret counts only as a whole word. Of a secret that is shortened by "...", at least sixteen characters must
     be there.
     """
-    for reading in (Reading(text),) if binary else _own_readings(text) if own else ():
+    for reading in _own_readings(text, binary=binary) if own else ():
         for value in own:
             for each in {value, value.encode().decode("latin-1")}:
                 at = reading.text.find(each)
@@ -120,9 +120,9 @@ def own_spans(text: str, own: Collection[str], *, binary: bool = False) -> Itera
         yield from cut_spans(text, own, LONG_ENOUGH)
 
 
-def _own_readings(text: str) -> Iterator[Reading]:
+def _own_readings(text: str, *, binary: bool = False) -> Iterator[Reading]:
     """Yield the readings of a text, and the text as it is, because a secret may itself contain what nobody reads."""
-    found = readings(text)
+    found = (readings_of_binary if binary else readings)(text)
     yield from found
     if len(found) > 1:
         yield Reading(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import random
 from collections.abc import Callable, Collection, Mapping
 from itertools import cycle
 from typing import Any, Final
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from converse_harness.recordings.leaks import scan
 from converse_harness.recordings.redaction import value_without_secrets, without_secrets
 from converse_harness.secret_kinds import KINDS, SecretKind
 from converse_harness.secrets import mask, mask_encoded, secret_spans
@@ -32,7 +34,7 @@ def _only_text(value: Any) -> str:
     return value if isinstance(value, str) else value["text"][0]
 
 
-@settings(max_examples=examples(4))
+@settings(max_examples=examples(2))
 @given(
     kind=st.sampled_from(KINDS),
     data=st.data(),
@@ -59,6 +61,16 @@ def test_base64_is_hidden_too(kind: SecretKind, data: st.DataObject, shape: str,
     text = data.draw(texts_of(kind, READABLE).filter(lambda text: bool(secret_spans(kind, text))))
     encoded = base64.b64encode(text.encode()).decode()
     assert encoded not in seen(MASKS[name](SHAPES[shape](encoded, data.draw(st.integers(1, len(encoded) - 1))), ()))
+
+
+@settings(max_examples=examples(2))
+@given(kind=st.sampled_from(KINDS), data=st.data(), shape=st.sampled_from(sorted(SHAPES)), number=st.integers(0, 99))
+def test_it_is_found_behind_an_image(kind: SecretKind, data: st.DataObject, shape: str, number: int) -> None:
+    text = data.draw(texts_of(kind, READABLE).filter(lambda text: bool(secret_spans(kind, text))))
+    shown = SHAPES[shape](text, data.draw(st.integers(1, len(text) - 1)))
+    image = random.Random(number).randbytes(9000)
+    file = base64.b64encode(image + f"\n{shown}\n".encode() + image).decode()
+    assert kind.name in [leak.kind for leak in scan([{"body": {"bytes": file}}], own=())]
 
 
 @pytest.mark.slow
