@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import http.client
 import os
 import socket
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import threading
 import urllib.request
+import warnings
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -238,7 +240,13 @@ def with_aiohttp(proxy: str, asked: list[tuple[str, dict[str, str]]]) -> list[st
                     found.append(await response.text())
         return found
 
-    return anyio.run(ask)
+    found = anyio.run(ask)
+    if tuple(map(int, aiohttp.__version__.split(".")[:2])) < (3, 12):
+        # It leaves the end of a TLS connection to the loop, which ends first; the connection is collected here.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)
+            gc.collect()
+    return found
 
 
 def with_urllib(proxy: str, asked: list[tuple[str, dict[str, str]]]) -> list[str]:
