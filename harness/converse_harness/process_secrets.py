@@ -197,7 +197,8 @@ def _spellings(value: str) -> Iterator[str]:
     from html import escape  # imported late, because it loads a table of 2,000 entities
 
     for plain in {value, unquote(value), unquote_plus(value)} if "%" in value else (value,):
-        yield from (plain, shown(plain), quote(plain, safe=""), quote(plain), escape(plain))
+        yield from (plain, shown(plain), escape(plain))
+        yield from (quote(plain, safe, errors="surrogateescape") for safe in ("", "/"))
         yield from (json.dumps(plain)[1:-1], json.dumps(plain, ensure_ascii=False)[1:-1])
         yield from (repr(plain)[1:-1], plain.encode("unicode_escape").decode("ascii"))
     lines = value.replace("\\n", "\n").splitlines()

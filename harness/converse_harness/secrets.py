@@ -108,7 +108,7 @@ def own_spans(text: str, own: Collection[str], *, binary: bool = False) -> Itera
     """
     for reading in _own_readings(text, binary=binary) if own else ():
         for value in own:
-            for each in {value, value.encode().decode("latin-1")}:
+            for each in {value, value.encode(errors="surrogateescape").decode("latin-1")}:
                 at = reading.text.find(each)
                 while at >= 0:
                     end = at + len(each)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+import os
 from collections.abc import Callable, Mapping
 from typing import Final
 from urllib.parse import quote, quote_plus
@@ -114,6 +115,12 @@ def test_a_cookie_and_a_list_of_tokens_are_hidden_part_by_part() -> None:
     environ = {"SESSION_COOKIE": f"theme=dark; sid={RANDOM}", "TOKENS": f"{RANDOM[::-1]},short", "X": "a=b"}
     assert {RANDOM, RANDOM[::-1]} <= own_secrets(environ)
     assert not {"dark", "short", "b"} & own_secrets(environ)
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_a_value_that_is_no_utf_8_is_hidden(name: str) -> None:
+    value = os.fsdecode(b"caf\xe9-correct-horse-\xff")
+    assert "correct" not in MASKS[name](f"it is {value}!", own_secrets({"DB_PASSWORD": value}))
 
 
 def test_names_in_json_are_no_secrets() -> None:
