@@ -131,8 +131,10 @@ def test_no_planted_secret_is_left(
         result = project.runpytest(
             *HYPOTHESIS, "-v", "-rA", "--converse-record=once", "--converse-record-failed=write",
             "--junitxml=junit.xml", "-o", "junit_logging=all", "-o", "junit_family=xunit1",
+            "--converse-report=report.html",
         )  # fmt: skip
     assert (project.path / ".hypothesis").is_dir()
+    assert (project.path / "report.html").is_file()
     exchanges = sum(
         line.startswith('{"call"')
         for path in (project.path / "recordings").rglob("*.jsonl")
