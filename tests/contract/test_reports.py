@@ -360,6 +360,9 @@ TestHttpx = consumer_contract(by_httpx, operation="Converse", transport="httpx",
 EVERYWHERE = "text_basic or throttle_pre or reset or any_failure"
 
 
+# Python 3.13 reports that a response cannot be flushed if a collection ends its socket's file first. urllib3 makes such
+# responses of real connections, and the consumer does not close those of broken streams.
+@pytest.mark.filterwarnings("ignore:.*<urllib3.response.HTTPResponse:pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(
     ("mode", "tests", "examples"),
     [
