@@ -183,6 +183,19 @@ def test_thousands_of_exchanges_are_asked_for_once_each(
     assert worked_out <= 2 * len(texts)  # for shape: its shape, and whether it is the same
 
 
+def test_accounts_that_a_recorder_numbered_in_another_order_are_played(tmp_path: Path) -> None:
+    """A bucket's owner is in no ARN, so it has the last number; two texts beside each other are searched twice."""
+    location = {"uri": "s3://b/k.png", "bucketOwner": "410987654323"}
+    image = {"image": {"format": "png", "source": {"s3Location": location}}}
+    texts = [{"text": "of"}, {"text": f"{ARN.format('210987654321')} and {ARN.format('310987654322')}"}]
+    asked = request({"messages": [{"role": "user", "content": [image]}, {"role": "user", "content": texts}]})
+    writer = SessionWriter(tmp_path / "a.jsonl")
+    captured = writer.forward(Endpoint().receive(asked)).captured
+    captured.status, captured.pieces, captured.running = 200, [(b'{"output":{}}', 0.1)], False
+    endpoint = Endpoint(Recording(writer.path, parse(text_of(writer.lines().lines)), "exact"))
+    assert endpoint.exchange(asked).response.status == 200
+
+
 PRIVATE = st.sampled_from(
     [
         "Chur",

@@ -176,6 +176,10 @@ def stand_in(number: int) -> str:
     return f"{STAND_IN}{number:06}"
 
 
+_BEYOND_RECORDED: Final = 500_001
+"""The number of the first stand-in in a request that is compared. Recorders number stand-ins from 1 on."""
+
+
 class Accounts:
     """The account ids of a recording, each with a stand-in: the invented account id that is recorded in its place."""
 
@@ -227,7 +231,9 @@ class Accounts:
             ids = [(found.start, found.value) for _, found in matches(text, ACCOUNTS)]
             ids += [(found.start(), found[0]) for found in _IS_STAND_IN.finditer(text)]
             order |= dict.fromkeys(account for _, account in sorted(ids))
-        return cls({account: stand_in(number) for number, account in enumerate(order, 1)})
+        # Items of a list are searched twice: together, as lines of one text, and each alone. So no new stand-in may be
+        # one that a recorder wrote, which the second search would replace again.
+        return cls({account: stand_in(number) for number, account in enumerate(order, _BEYOND_RECORDED)})
 
     def __bool__(self) -> bool:
         return bool(self._all)
