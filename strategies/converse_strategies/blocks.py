@@ -184,6 +184,12 @@ def _tool_result(draw: st.DrawFn) -> dict[str, Any]:
     return result
 
 
+@leaves.cached
+def _tool_uses(*, special: bool) -> st.SearchStrategy[dict[str, Any]]:
+    uses = _SPECIAL_TOOL_USES if special else _TOOL_USES
+    return leaves.made(st.tuples(uses, leaves.tool_use_types()), lambda drawn: {**drawn[0], **drawn[1]})
+
+
 def _server_tool(draw: st.DrawFn, result: Block) -> tuple[Block, Block]:
     name = draw(sampled(SERVER_TOOLS))
     use = {"name": name, "input": draw(_INPUTS), "type": "server_tool_use"}
@@ -218,7 +224,7 @@ _SPECIAL_TOOL_USES: Final[st.SearchStrategy[dict[str, Any]]] = st.fixed_dictiona
 )
 _BLOCKS: Final[Mapping[str, Callable[[Texts, Maker], st.SearchStrategy[Any]]]] = {
     "text": lambda texts, maker: texts,
-    "toolUse": lambda texts, maker: _TOOL_USES,
+    "toolUse": lambda texts, maker: _tool_uses(special=False),
     "reasoningContent": _reasoning,
     "citationsContent": lambda texts, maker: citations_content_blocks(kinds=kinds_of_web(maker.cites_web), texts=texts),
     "toolResult": lambda texts, maker: _tool_result(),
@@ -229,7 +235,7 @@ content of the block.
 """
 
 _SPECIAL_BLOCKS: Final[Mapping[str, Callable[[Texts, Maker], st.SearchStrategy[Any]]]] = {
-    "toolUse": lambda texts, maker: _SPECIAL_TOOL_USES,
+    "toolUse": lambda texts, maker: _tool_uses(special=True),
     "reasoningContent": lambda texts, maker: _reasoning(texts, maker, special=True),
 }
 """Kind of block -> the function for blocks with special texts and numbers, if it is not the one in `_BLOCKS`."""

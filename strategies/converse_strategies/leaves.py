@@ -15,6 +15,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
+from converse_harness import bedrock
 from converse_strategies.arguments import KNOWN_TO_DRAW_TEXTS, bad_call, checked, no_choice, refusing
 
 Json = dict[str, Any]
@@ -233,6 +234,16 @@ def tool_names() -> st.SearchStrategy[str]:
     '0'
     """
     return st.text(_WORD, min_size=1, max_size=64)
+
+
+@cached
+def tool_use_types() -> st.SearchStrategy[dict[str, str]]:
+    """The `type` of a tool use that a client must run: none, or "tool_use", as some models send it.
+
+    None is drawn if the installed botocore cannot parse the member.
+    """
+    parsed = bedrock.has_member("ToolUseBlock", "type")
+    return st.sampled_from(({}, {"type": "tool_use"})) if parsed else st.just(dict[str, str]())
 
 
 @composite

@@ -96,7 +96,7 @@ def tool_uses(
     {'toolUseId': 'tooluse_aaaaaaaaaaaaaaaaaaaaaa', 'name': 'get_weather', 'input': {'city': None}}
     """
     given = draw(spec) if isinstance(spec, st.SearchStrategy) else spec
-    use: Json = {"toolUseId": draw(leaves.tool_use_ids())}
+    use: Json = {"toolUseId": draw(leaves.tool_use_ids()), **draw(leaves.tool_use_types())}
     if given is None:
         return {**use, "name": draw(leaves.tool_names()), "input": draw(leaves.json_objects())}
     name, schema = _read("tool_uses()", given)
@@ -122,7 +122,7 @@ def invalid_tool_uses(
     """
     given = draw(spec) if isinstance(spec, st.SearchStrategy) else spec
     name, schema = _read("invalid_tool_uses()", given)
-    use: Json = {"toolUseId": draw(leaves.tool_use_ids())}
+    use: Json = {"toolUseId": draw(leaves.tool_use_ids()), **draw(leaves.tool_use_types())}
     if name is None or draw(st.booleans()):
         broken = draw_broken(draw, "invalid_tool_uses()", schema, texts, objects=True)
         if broken is not None:

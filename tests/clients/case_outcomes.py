@@ -73,6 +73,7 @@ TOOLS: Final[Mapping[str, Row]] = {
     "tool_input_not_json": in_stream(
         "", tools=(("get_weather", "{city: Zürich}"),), stop="tool_use", usage=SAID, flow="MS CS0 D0 CE0 ST MD"
     ),
+    "tool_typed": asks(WEATHER, flow="MS CS0 D0x2 CE0 ST MD", usage=SAID),
     "tool_parallel": asks(
         WEATHER,
         IN_BERN,

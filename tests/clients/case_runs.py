@@ -91,7 +91,7 @@ class Fold:
         match start:
             case {"toolUse": use}:
                 self.tools.append((index, use["name"], ""))
-                self.marks += [f"tool is {use['type']}"] if use.get("type") else []
+                self.marks += _marked(use)
             case _:
                 self.marks += [f"start {name}" for name in _names(start)]
 
@@ -138,7 +138,7 @@ class Fold:
                 self.text += text
             case {"toolUse": use}:
                 self.tools.append((None, use["name"], canonical(use["input"])))
-                self.marks += [f"tool is {use['type']}"] if use.get("type") else []
+                self.marks += _marked(use)
             case {"reasoningContent": reasoning}:
                 self.reason(reasoning.get("reasoningText", reasoning))
             case {"citationsContent": cited}:
@@ -180,6 +180,11 @@ class Fold:
             raised=raised,
             flow=" ".join(_times(name, len(list(run))) for name, run in groupby(self.flow)),
         )
+
+
+def _marked(use: Mapping[str, Any]) -> list[str]:
+    """The type of a tool use that no client runs; "tool_use" depends on the model, and an old botocore drops it."""
+    return [f"tool is {use['type']}"] if use.get("type", "tool_use") != "tool_use" else []
 
 
 def _names(union: Mapping[str, Any]) -> list[str]:

@@ -105,7 +105,7 @@ MESSAGES: Final[Mapping[str, Pair]] = {
 
 TOOLS: Final[Mapping[str, Pair]] = {
     **dict.fromkeys(
-        ("tool_fragments", "tool_one_delta", "tool_but_end_turn", "stop_tool_use"),
+        ("tool_fragments", "tool_one_delta", "tool_typed", "tool_but_end_turn", "stop_tool_use"),
         both(runs(WEATHER)),
     ),
     **dict.fromkeys(("tool_no_input", "tool_empty_delta"), both(runs(NO_CITY))),

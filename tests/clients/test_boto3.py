@@ -179,6 +179,13 @@ ANSWERS: dict[str, tuple[tuple[dict[str, Any], ...], dict[str, Any]]] = {
 }
 
 
+def untyped(message: Any) -> dict[str, Any]:
+    """A message without the types of tool uses; tests/oracle/test_corpus_forms.py says where a model sends them."""
+    for block in message["content"]:
+        block.get("toolUse", {}).pop("type", None)
+    return {**message}
+
+
 @pytest.mark.parametrize("name", ANSWERS)
 def test_an_answer_is_the_same_from_both_operations(name: str, converse: Fake, converse_client: Any) -> None:
     content, options = ANSWERS[name]
@@ -187,7 +194,7 @@ def test_an_answer_is_the_same_from_both_operations(name: str, converse: Fake, c
     events = list(converse_client.converse_stream(**QUESTION)["stream"])
     streamed = assemble(events)
 
-    assert whole["output"]["message"] == streamed.message == {"role": "assistant", "content": list(content)}
+    assert untyped(whole["output"]["message"]) == streamed.message == {"role": "assistant", "content": list(content)}
     assert whole["stopReason"] == streamed.stop_reason
     assert whole["metrics"]["latencyMs"] > 0
     assert whole["usage"]["totalTokens"] > 0
@@ -205,7 +212,7 @@ def test_an_answer_is_the_same_from_both_operations(name: str, converse: Fake, c
         if option in options:
             assert whole[member] == options[option]
     assert [next(iter(event)) for event in events] == [next(iter(event)) for event, _ in converse.calls[1].events]
-    assert [call.response.message for call in converse.calls if call.response] == [streamed.message] * 2
+    assert [untyped(call.response.message) for call in converse.calls if call.response] == [streamed.message] * 2
 
 
 def test_a_tool_use_has_an_id_of_the_recorded_form(converse: Fake, converse_client: Any) -> None:

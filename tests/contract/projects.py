@@ -43,7 +43,7 @@ def ask(client, **request):
                 block["thought"] += member["delta"]["reasoningContent"]["text"]
     if reason is None:
         raise BrokenAnswer("no messageStop")
-    tools = [block for block in blocks.values() if block.get("tool") and "type" not in block["tool"]]
+    tools = [block for block in blocks.values() if block.get("tool") and block["tool"].get("type") != "server_tool_use"]
     try:
         calls = [(block["tool"]["name"], json.loads(block["input"] or "{}")) for block in tools]
     except ValueError as error:

@@ -77,7 +77,7 @@ def outcome_of(blocks: list[dict[str, Any]], reason: str) -> Outcome:
     calls: list[ToolCall] = []
     for block in blocks:
         tool = block.get("tool")
-        if tool and "type" not in tool:
+        if tool and tool.get("type") != "server_tool_use":
             given = "".join(part.get("input", "") for part in block.get("toolUse", ()))
             try:
                 value = json.loads(given or "{}")
@@ -99,7 +99,7 @@ def whole(answer: Mapping[str, Any]) -> Outcome:
         parts = block.get("citationsContent", {}).get("content", [])
         text += block.get("text", "") + "".join(part.get("text", "") for part in parts)
         use = block.get("toolUse")
-        if use and "type" not in use:
+        if use and use.get("type") != "server_tool_use":
             if not isinstance(use["input"], dict):
                 raise Broken("no object")
             calls.append(ToolCall(use["name"], use["input"]))

@@ -14,8 +14,10 @@ from typing import Final, NamedTuple
 
 import pytest
 
+from converse_harness.bedrock.answer_forms import CACHE_COUNTERS, COUNTERS, READ, TOOL_USE_TYPES, OtherForm
 from converse_harness.bedrock.families import FAMILIES, TOKENS, WHOLE, WORDS, Lengths
 from converse_harness.bedrock.models import MODELS, cut_as
+from converse_harness.bedrock.rules.rule import Claude, Models
 from tests.examples.tables import DOCS, Row, Tables, code, names, with_tables, write
 from tests.oracle.conftest import ROOT
 from tests.oracle.fidelity import ASPECTS, Pair, distance, empties, keys, lengths, pairs
@@ -47,7 +49,7 @@ class Difference(NamedTuple):
 
 
 AGE: Final = "AWS sends it since October 2025; these recordings are older"
-TYPE: Final = "AWS says `tool_use` of the client's tools as well; a reply says no more than the test wrote"
+TYPE: Final = "one of Claude 3.7, whose date is not known; newer ones have the type"
 BY_TOKEN: Final = "older recordings, cut by token, have empty deltas for some spaces and for what a guardrail masked"
 HALF: Final = "13 of 27 recordings end so, 5 of them here: the one that more clients trip over is the default"
 
@@ -57,8 +59,7 @@ REASONS: Final[Mapping[str, str]] = {
     "ours alone: metadata.usage.serverToolUsage": AGE,
     "ours alone: body.usage.serverToolUsage": AGE,
     "ours alone: body.usage.cacheDetails": DETAILS,
-    "recorded alone: contentBlockStart.start.toolUse.type": TYPE,
-    "recorded alone: body.output.message.content.toolUse.type": TYPE,
+    "ours alone: body.output.message.content.toolUse.type": TYPE,
     "empty deltas: between, last; ours: last": BY_TOKEN,
     "empty deltas: none; ours: last": HALF,
     **{
@@ -163,6 +164,32 @@ def _sizes(sizes: Lengths) -> str:
     return f"{min(sizes)} to {max(sizes)}, median {median(sizes):g}" if len(sizes) > 1 else f"about {max(sizes)}"
 
 
+def tool_types() -> Iterator[Row]:
+    """Where a tool use has the type "tool_use"."""
+    yield "models", "operations", "sent", "as of", "recorded", "recorded otherwise"
+    for row in TOOL_USE_TYPES:
+        operations = ", ".join(map(code, row.operations))
+        yield _models(row.models), operations, row.sent, row.as_of or "not known", row.seen, _others(row.others)
+
+
+def counters() -> Iterator[Row]:
+    """Which counters of the cache the usage of a body always has."""
+    yield "models", "always", "as of", "recorded", "recorded otherwise"
+    for row in CACHE_COUNTERS:
+        pairs = {(): "none", READ: "read", COUNTERS: "read and write"}
+        yield _models(row.models), pairs[row.always], row.as_of or "not known", row.seen, _others(row.others)
+
+
+def _models(models: Models) -> str:
+    named = [each if isinstance(each, Claude) else code(each) for each in models.only]
+    others = [code(each) for each in models.but if isinstance(each, str)]
+    return ", ".join(map(str, named)) + (f" but {', '.join(others)}" if others else "")
+
+
+def _others(others: Iterable[OtherForm]) -> str:
+    return ", ".join(f"{each.of} ({f'to {each.month}' if each.month else 'no date'})" for each in others)
+
+
 def agreement(given: Recordings) -> Iterator[Row]:
     """On how many streams of each family what is compared agrees."""
     yield "family", *ASPECTS, "keys of plain Converse"
@@ -223,6 +250,8 @@ def tables(given: Recordings) -> Tables:
     """The tables, of these recordings."""
     return {
         "families": families,
+        "types": tool_types,
+        "counters": counters,
         "agreement": partial(agreement, given),
         "sizes": partial(sizes, given),
         "differing": partial(differing, given),

@@ -6,7 +6,7 @@ import pytest
 
 from tests.nested import ASYNCIO, HYPOTHESIS, XDIST
 
-OPUS = "us.anthropic.claude-opus-5"
+OPUS = "us.anthropic.claude-opus-4-8"
 NOVA = "us.amazon.nova-pro-v1:0"
 CLAUDE_4 = "us.anthropic.claude-sonnet-4-20250514-v1:0"
 """A model whose usage always has cache counters, whose reasoning has its text, and whose cuts are those of Claude."""

@@ -101,6 +101,7 @@ _SLOW_CLOCK: Final = SeenIn("req_llm", "fixtures of amazon_bedrock; in which cop
 _VIDEO: Final = SeenIn("pydantic/pydantic-ai", "tests/models/cassettes/test_bedrock/test_video_url_input.yaml")
 
 _PADDING: Final = "padding: a prefix of a-zA-Z0-9, 2 to 61 long, in every event of 67 streams"
+_TYPED: Final = "TOOL_USE_TYPES in answer_forms.py has the models and months"
 _DUPLICATE: Final = "the same number again as in the member without `Count`, from Claude 3.7 on"
 
 BEYOND_MODEL: Final[tuple[Beyond, ...]] = (
@@ -113,8 +114,8 @@ BEYOND_MODEL: Final[tuple[Beyond, ...]] = (
     ExtraMember("TokenUsage", "serverToolUsage", "object", _NOVA, "always {}; in 237 of 356 answers, most models"),
     ExtraMember("TokenUsage", "cacheReadInputTokenCount", "integer", _PROMPT_CACHING, _DUPLICATE),
     ExtraMember("TokenUsage", "cacheWriteInputTokenCount", "integer", _PROMPT_CACHING, _DUPLICATE),
-    ExtraValue("ToolUseBlock", "type", "tool_use", _SONNET_5, "a client's tool, from Claude 4 on; in 49 answers"),
-    ExtraValue("ToolUseBlockStart", "type", "tool_use", _SONNET_5_STREAM, "a client's tool; in 2 streams of Sonnet 5"),
+    ExtraValue("ToolUseBlock", "type", "tool_use", _SONNET_5, f"a client's tool; {_TYPED}"),
+    ExtraValue("ToolUseBlockStart", "type", "tool_use", _SONNET_5_STREAM, f"a client's tool; {_TYPED}"),
     ExtraValue("VideoBlock", "format", "video/mp4", _VIDEO, "a media type in a request, which Nova Pro accepted"),
     MayBeAbsent(
         "GuardrailSensitiveInformationPolicyAssessment", "regexes", _GUARDRAIL, "only piiEntities; in 10 answers"

@@ -25,8 +25,8 @@ def _tool_stream(*blocks: Mapping[str, Any], stop: str = "tool_use") -> list[Map
     ]
 
 
-def _start(index: int) -> dict[str, Any]:
-    start = {"toolUse": {"toolUseId": _IDS[index], "name": TOOL}}
+def _start(index: int, **more: str) -> dict[str, Any]:
+    start = {"toolUse": {"toolUseId": _IDS[index], "name": TOOL, **more}}
     return {"contentBlockStart": {"contentBlockIndex": index, "start": start}}
 
 
@@ -94,6 +94,15 @@ TOOL_CASES: Final = (
         "Never run the tool; tell the model with a tool result of status error.",
         MEASURED,
         lambda: _one_tool(["{city: Zürich}"]),
+    ),
+    Case(
+        "tool_typed",
+        'A tool use has the type "tool_use", as newer Claude models send it.',
+        "Run the tool; only a tool use of the type server_tool_use was run by the service.",
+        RECORDED,
+        lambda: reply.events(
+            _tool_stream(_start(0, type="tool_use"), _input(0, ""), _input(0, '{"city": "Zürich"}'), _stop(0))
+        ),
     ),
     Case(
         "tool_parallel",

@@ -18,8 +18,9 @@ from converse_harness.endpoint.condition import NAMED, check_answer, in_short
 from converse_harness.endpoint.control_plane import ANSWERS
 from converse_harness.endpoint.conversation import Conversation, HistoryLevel
 from converse_harness.endpoint.expected import ExpectedRefusal, is_expected
+from converse_harness.endpoint.occasion import Occasion
 from converse_harness.endpoint.outputs import output_response
-from converse_harness.endpoint.render import Occasion, Renderer, error_json
+from converse_harness.endpoint.render import Renderer, error_json
 from converse_harness.endpoint.replacing import Replacing
 from converse_harness.endpoint.responders import Responder, each_reply
 from converse_harness.endpoint.rewrites import cache_use

@@ -6,27 +6,25 @@ These values are hashes of (seed, reply, event) or estimates from the request. T
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import partial
-from hashlib import shake_256
 from math import inf
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 from converse_harness import bedrock
 from converse_harness.bedrock import guardrails
 from converse_harness.bedrock.families import Family, family_of
 from converse_harness.endpoint import operations
 from converse_harness.endpoint.cache import PromptCache
-from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.occasion import Occasion, ToolUseMembers, digest, whole_block, whole_start
 from converse_harness.endpoint.usage import usage
 from converse_harness.errors import ReplyError, StreamOrderError
 from converse_harness.faults.model import Change, FaultPlacement
 from converse_harness.faults.order import rearranged
 from converse_harness.faults.response import ResponseFault
 from converse_harness.literals import StopReason
-from converse_harness.reply.body import METADATA, UNNAMED_TOOL_USE, BareBody, ErrorBody, EventsBody, MessageBody
+from converse_harness.reply.body import METADATA, BareBody, ErrorBody, EventsBody, MessageBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.assemble import OPTIONS, assemble
 from converse_harness.stream.assemble import Response as Assembled
@@ -44,60 +42,12 @@ In AWS's API model, only operations with a stream have ModelStreamErrorException
 
 _CACHE_SIZE: Final = 64
 
-_UUID_VARIANTS: Final = "89ab" * 4
-"""The digits that mark the variant of a UUID (RFC 9562). The index is a hexadecimal digit of a hash, from 0 to 15."""
-
 _PAD_LENGTHS: Final = bytes(SHORTEST_PADDING + byte % (LONGEST_PADDING - SHORTEST_PADDING + 1) for byte in range(256))
 """A table for `bytes.translate`: it maps each byte of a hash to a padding length from 2 to 61, as in recordings."""
 
 
-class Occasion(NamedTuple):
-    """One use of a reply: the seed of the Endpoint, the name of the reply's Slot (`place`), and the answered call.
-
-    `model` is the id of the model that determines how the answer is cut into chunks and which keys its usage has.
-    """
-
-    seed: int
-    place: str
-    call: Call
-    model: str = ""
-
-    @property
-    def request_id(self) -> str:
-        """A UUID for x-amzn-RequestId, different for every request body and attempt."""
-        body = shake_256(self.call.request.body).hexdigest(16)
-        name = _digest(self.seed, self.place, f"request|{body}|{self.call.attempt}", 16).hex()
-        return f"{name[:8]}-{name[8:12]}-4{name[13:16]}-{_UUID_VARIANTS[int(name[16], 16)]}{name[17:20]}-{name[20:]}"
-
-    @property
-    def names(self) -> ToolUseNames:
-        """The generator of the toolUseIds in the answer."""
-        return ToolUseNames(self.seed, self.place, self.call.turn)
-
-
-def _digest(seed: int, place: str, what: str, size: int) -> bytes:
-    """Return a hash of `seed`, `place` and `what` with a length of `size` bytes."""
-    return shake_256(f"{seed}|{place}|{what}".encode()).digest(size)
-
-
-class ToolUseNames(NamedTuple):
-    """Generates toolUseIds. Each id is a hash of the fields of this class and the index of a content block.
-
-    `turn` is one of the fields, so each turn of a conversation has different ids.
-    """
-
-    seed: int
-    place: str
-    turn: int
-
-    def of(self, block: int) -> str:
-        """Return the toolUseId for the block at this index; it has the form of recorded ids."""
-        digest = _digest(self.seed, self.place, f"toolUse|{self.turn}|{block}", 17)
-        return "tooluse_" + urlsafe_b64encode(digest)[:22].decode()
-
-
-_FramesKey = tuple[Reply, str, ToolUseNames]
-"""The values that determine the frames of a stream: the reply, the name of a family of models, the toolUseIds.
+_FramesKey = tuple[Reply, str, ToolUseMembers]
+"""The values that determine the frames of a stream: the reply, the name of a family of models, members of tool uses.
 
 The models of a family cut texts into chunks in the same way.
 """
@@ -167,13 +117,13 @@ class Renderer:
     def _stream(self, reply: Reply, occasion: Occasion) -> Iterable[Chunk]:
         if reply.placements and (breach := reply.order_breach) is not None:
             return _broken_order(breach, reply, occasion)
-        family, names = family_of(occasion.model), occasion.names
-        key = (reply, family.name, names)
+        family, members = family_of(occasion.model), occasion.tool_members(reply.body)
+        key = (reply, family.name, members)
         known = self._frames.get(key)
-        frames = Frames(lambda: events_of(_runs(reply, family, names))) if known is None else known
+        frames = Frames(lambda: events_of(_runs(reply, family, members))) if known is None else known
         return StreamChunks(
             frames,
-            self._encode(key, frames, _runs(reply, family, names)) if known is None else (frames,),
+            self._encode(key, frames, _runs(reply, family, members)) if known is None else (frames,),
             partial(_last_chunk, reply, occasion),
             reply.pace.first,
             reply.pace.each,
@@ -189,7 +139,7 @@ class Renderer:
         for run in short_runs(runs):
             end = start + (len(run.pieces) if isinstance(run, Deltas) else 1)
             if end > len(pads):
-                pads = _paddings(key[2], end)
+                pads = _paddings(key[2].seed, key[2].place, end)
             padded = pads[start:end]
             encoded = encode_deltas(run, padded) if isinstance(run, Deltas) else [encode_event(run, padded[0])]
             start = end
@@ -200,9 +150,9 @@ class Renderer:
         self._frames[key] = frames
 
 
-def _paddings(names: ToolUseNames, count: int) -> bytes:
+def _paddings(seed: int, place: str, count: int) -> bytes:
     """Return at least `count` padding lengths. A result for a larger `count` begins with those for a smaller one."""
-    return _digest(names.seed, names.place, "padding", 4 * count + 64).translate(_PAD_LENGTHS)
+    return digest(seed, place, "padding", 4 * count + 64).translate(_PAD_LENGTHS)
 
 
 def _broken_order(placement: FaultPlacement, reply: Reply, occasion: Occasion) -> Iterator[Chunk]:
@@ -213,7 +163,7 @@ def _broken_order(placement: FaultPlacement, reply: Reply, occasion: Occasion) -
     if isinstance(reply.body, EventsBody):
         sound = [dict(event) for event in reply.body.events]
     else:
-        sound = [*events_of(_runs(reply, family_of(occasion.model), occasion.names))]
+        sound = [*events_of(_runs(reply, family_of(occasion.model), occasion.tool_members(reply.body)))]
     if isinstance(reply.body, MessageBody):
         sound.append({"metadata": _options(reply.body, reply, occasion, len(sound))})
     events = rearranged(placement, sound)
@@ -221,7 +171,7 @@ def _broken_order(placement: FaultPlacement, reply: Reply, occasion: Occasion) -
     if failure is not None:
         events = [*events[: failure.after], dict(failure.event)]
     delay = reply.pace.first
-    for event, padding in zip(events, _paddings(occasion.names, len(events)), strict=False):
+    for event, padding in zip(events, _paddings(occasion.seed, occasion.place, len(events)), strict=False):
         yield Chunk(encode_event(event, padding), delay, event)
         delay = reply.pace.each
 
@@ -234,11 +184,11 @@ def error_json(name: str, members: Mapping[str, Any]) -> bytes:
     return bedrock.to_json(name if name in bedrock.all_errors() else "ValidationException", members).encode()
 
 
-def _runs(reply: Reply, family: Family, names: ToolUseNames) -> Iterator[Run]:
+def _runs(reply: Reply, family: Family, members: ToolUseMembers) -> Iterator[Run]:
     """Yield the events of a stream, as Runs (see `stream.chunk`), except the last event, which `_last_chunk` returns.
 
-    A tool use without an id gets an id. Events after the reply's failure are left out. They are kept if the reply has
-    an order fault, which needs all events.
+    A tool use gets those of `members` that it lacks. Events after the reply's failure are left out. They are kept if
+    the reply has an order fault, which needs all events.
     """
     body, failure = reply.body, reply.failure
     if isinstance(body, EventsBody):
@@ -258,22 +208,8 @@ def _runs(reply: Reply, family: Family, names: ToolUseNames) -> Iterator[Run]:
         else:
             left -= 1
             if "contentBlockStart" in run:
-                run = _named_start(run, names)  # noqa: PLW2901 - `run` is now the same event with an id
+                run = whole_start(run, members)  # noqa: PLW2901 - `run` is now the same event with a whole tool use
         yield run
-
-
-def _named_start(event: dict[str, Any], names: ToolUseNames) -> dict[str, Any]:
-    index, start = event["contentBlockStart"]["contentBlockIndex"], event["contentBlockStart"]["start"]
-    named = _named_block(start, index, names)
-    return event if named is start else {"contentBlockStart": {"contentBlockIndex": index, "start": named}}
-
-
-def _named_block(block: Mapping[str, Any], index: int, names: ToolUseNames) -> Mapping[str, Any]:
-    """Return a content block in which the tool use has an id. `block` may also be the `start` of a content block."""
-    tool = block.get("toolUse")
-    if tool is None or tool.get("toolUseId") != UNNAMED_TOOL_USE:
-        return block
-    return {"toolUse": {**tool, "toolUseId": names.of(index)}}
 
 
 def _last_chunk(reply: Reply, occasion: Occasion, sent: int) -> Chunk | None:
@@ -288,11 +224,11 @@ def _last_chunk(reply: Reply, occasion: Occasion, sent: int) -> Chunk | None:
         return Chunk(encode_event(event), delay, event)
     if isinstance(reply.body, MessageBody):
         event = {"metadata": _options(reply.body, reply, occasion, sent)}
-        padding = _digest(occasion.seed, occasion.place, "metadata padding", 1).translate(_PAD_LENGTHS)[0]
+        padding = digest(occasion.seed, occasion.place, "metadata padding", 1).translate(_PAD_LENGTHS)[0]
         return Chunk(encode_event(event, padding), delay, event)
     if isinstance(reply.body, EventsBody) and sent < len(reply.body.events):
         event = dict(reply.body.events[sent])
-        return Chunk(encode_event(event, _paddings(occasion.names, sent + 1)[sent]), delay, event)
+        return Chunk(encode_event(event, _paddings(occasion.seed, occasion.place, sent + 1)[sent]), delay, event)
     return None
 
 
@@ -357,7 +293,8 @@ def _assembled(reply: Reply, occasion: Occasion, events: tuple[dict[str, Any], .
             ) from error
     options = {**body.options, **_options(body, reply, occasion, _count(reply, occasion) - 1)}
     said = body.said_by(family_of(occasion.model))
-    content = [dict(_named_block(block, index, occasion.names)) for index, block in enumerate(said)]
+    members = occasion.tool_members(body)
+    content = [dict(whole_block(block, index, members)) for index, block in enumerate(said)]
     reason = cast("StopReason", body.stop_reason)
     return Assembled({"role": body.role, "content": content}, reason, *map(options.get, OPTIONS))
 

@@ -243,4 +243,5 @@ def message_of(members: Mapping[str, Any]) -> Body:
         return BareBody("Converse 200")
     options = {name: read[name] for name in OPTIONS if name in read}
     role: str = message.get("role", "assistant")
-    return MessageBody(tuple(content), str(members.get("stopReason", "")), role, options=options, strict=False)
+    reason = str(members.get("stopReason", ""))
+    return MessageBody(tuple(content), reason, role, options=options, strict=False, as_given=True)

@@ -79,6 +79,7 @@ def _candidates(exchange: RecordedExchange, wanted: Sent, *, short: bool) -> Ite
         if isinstance(body, MessageBody):
             message = _Message(tuple(body.content), body.stop_reason, options=_options(body.options))
             yield from ((call,) for call in _messages(message, short=short))
+            yield from ((call,) for call in _response(body))
         else:
             yield from _with_ends((("text", ("...",), {}),), wanted, None, illegal=True)
     else:
@@ -179,6 +180,15 @@ def _message(message: _Message) -> Iterator[Call]:
     options = {**pieces, **message.arguments(default_stop_reason(message.content))}
     yield "message", message.content, options
     yield "message", message.content, {**options, "strict": False}
+
+
+def _response(body: MessageBody) -> Iterator[Call]:
+    """Yield calls of `reply.response`, which adds nothing to an answer: an older tool use has no type."""
+    options = {name: value for name, value in body.options.items() if name != "metrics"}
+    message = {"role": body.role, "content": [*body.content]}
+    response = {"output": {"message": message}, "stopReason": body.stop_reason, **options}
+    yield "response", (response,), {}
+    yield "response", (response,), {"strict": False}
 
 
 _SPELLINGS: Final[Sequence[Callable[[_Message], Iterator[Call]]]] = (_text, _tool_use, _reasoning, _cited, _message)

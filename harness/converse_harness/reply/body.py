@@ -39,7 +39,8 @@ class MessageBody:
     In a stream, it is cut into events as the model family of the request cuts messages. `content` has the ContentBlocks
     of the message. `pieces` maps the index of a block to its exact deltas. `options` has other members of
     ConverseResponse: usage, metrics, trace, additionalModelResponseFields, performanceConfig, serviceTier. If `strict`
-    is false, members and values that are not in AWS's API model are allowed.
+    is false, members and values that are not in AWS's API model are allowed. If `as_given` is true, the message is a
+    copy of a real answer: its tool uses get no type that they lack.
     """
 
     content: tuple[Mapping[str, Any], ...]
@@ -48,6 +49,7 @@ class MessageBody:
     pieces: Mapping[int, Sequence[str]] | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     strict: bool = True
+    as_given: bool = False
 
     def said_by(self, family: Family) -> tuple[Mapping[str, Any], ...]:
         """The `content` as models of this family send it: a signature replaces USUAL_SIGNATURE, or none is sent."""
@@ -270,6 +272,10 @@ def _written_body(body: WrittenBody) -> Call:
             return "text", (text,), {}
         case MessageBody((block, *rest)) if _usual_signature(block):
             return _written_reasoning(body, block["reasoningContent"]["reasoningText"]["text"], tuple(rest))
+        case MessageBody(as_given=True) if any("type" not in block.get("toolUse", ("type",)) for block in body.content):
+            message = {"role": body.role, "content": [dict(block) for block in body.content]}
+            response = {"output": {"message": message}, "stopReason": body.stop_reason, **body.options}
+            return "response", (response,), {} if body.strict else {"strict": False}
         case MessageBody():
             options = {KEYWORDS.get(name, name): value for name, value in body.options.items()}
             if body.stop_reason != default_stop_reason(body.content):

@@ -175,7 +175,8 @@ def _of_converse(response: Mapping[str, Any], *, strict: bool) -> Reply:
         raise ReplyError(
             f"response(): output.message.role is {shown(said.get('role'))}; an answer has the role 'assistant'."
         )
-    return answer(said["content"], response.get("stopReason"), members(response, *OPTIONS), strict=strict)
+    options = members(response, *OPTIONS)
+    return answer(said["content"], response.get("stopReason"), options, strict=strict, as_given=True)
 
 
 def _of_error(response: Mapping[str, Any]) -> Reply:

@@ -132,8 +132,12 @@ def answer(
     *,
     pieces: Mapping[int, Sequence[str]] | None = None,
     strict: bool = True,
+    as_given: bool = False,
 ) -> Reply:
-    """Return the reply of `message`. `given` maps members of ConverseResponse to their values, or to None if absent."""
+    """Return the reply of `message`. `given` maps members of ConverseResponse to their values, or to None if absent.
+
+    `as_given` is as in MessageBody.
+    """
     check_flag("message", strict=strict)
     blocks = tuple(_checked(index, block, strict=strict) for index, block in enumerate(content))
     reason = default_stop_reason(blocks) if stop_reason is None else stop_reason
@@ -149,7 +153,8 @@ def answer(
             if strict and name == "usage" and is_object(value):
                 _check_total(value)
         options[name] = copied(KEYWORDS.get(name, name), value)
-    body = MessageBody(blocks, reason, pieces=pieces_by_block("message", pieces), options=options, strict=strict)
+    cut = pieces_by_block("message", pieces)
+    body = MessageBody(blocks, reason, pieces=cut, options=options, strict=strict, as_given=as_given)
     reply = Reply(body)
     sent_by_all = all(block.keys() <= _STREAMED_BY_ALL for block in blocks)
     # `events` raises an error if a block has no deltas, or if `pieces` is wrong.

@@ -1,0 +1,85 @@
+"""One use of a reply: what its answer takes from the call, the seed and the model, such as the ids of tool uses."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping
+from hashlib import shake_256
+from typing import Any, Final, Literal, NamedTuple
+
+from converse_harness.bedrock.answer_forms import tool_use_type
+from converse_harness.endpoint.call import Call
+from converse_harness.reply.body import UNNAMED_TOOL_USE, MessageBody
+
+_UUID_VARIANTS: Final = "89ab" * 4
+"""The digits that mark the variant of a UUID (RFC 9562). The index is a hexadecimal digit of a hash, from 0 to 15."""
+
+
+def digest(seed: int, place: str, what: str, size: int) -> bytes:
+    """Return a hash of `seed`, `place` and `what` with a length of `size` bytes."""
+    return shake_256(f"{seed}|{place}|{what}".encode()).digest(size)
+
+
+class Occasion(NamedTuple):
+    """One use of a reply: the seed of the Endpoint, the name of the reply's Slot (`place`), and the answered call.
+
+    `model` is the id of the model that determines how the answer is cut into chunks and which keys its usage has.
+    """
+
+    seed: int
+    place: str
+    call: Call
+    model: str = ""
+
+    @property
+    def request_id(self) -> str:
+        """A UUID for x-amzn-RequestId, different for every request body and attempt."""
+        body = shake_256(self.call.request.body).hexdigest(16)
+        name = digest(self.seed, self.place, f"request|{body}|{self.call.attempt}", 16).hex()
+        return f"{name[:8]}-{name[8:12]}-4{name[13:16]}-{_UUID_VARIANTS[int(name[16], 16)]}{name[17:20]}-{name[20:]}"
+
+    def tool_members(self, body: object) -> ToolUseMembers:
+        """The members that the tool uses of a reply's `body` get if the reply does not set them."""
+        given = not isinstance(body, MessageBody) or body.as_given
+        config = self.call.body.get("toolConfig") or {}
+        type_ = None if given else tool_use_type(self.model, self.call.operation, config)
+        return ToolUseMembers(self.seed, self.place, self.call.turn, type_)
+
+
+class ToolUseMembers(NamedTuple):
+    """The members of a tool use that a reply may leave out: its toolUseId, and the `type` that the model sends.
+
+    Each id is a hash of the other fields of this class and the index of a content block. `turn` is one of the fields,
+    so each turn of a conversation has different ids.
+    """
+
+    seed: int
+    place: str
+    turn: int
+    type: Literal["tool_use"] | None = None
+
+    def id(self, block: int) -> str:
+        """Return the toolUseId for the block at this index; it has the form of recorded ids."""
+        name = digest(self.seed, self.place, f"toolUse|{self.turn}|{block}", 17)
+        return "tooluse_" + urlsafe_b64encode(name)[:22].decode()
+
+
+def whole_start(event: dict[str, Any], members: ToolUseMembers) -> dict[str, Any]:
+    """Return a contentBlockStart event in which a tool use has the members that it lacks."""
+    index, start = event["contentBlockStart"]["contentBlockIndex"], event["contentBlockStart"]["start"]
+    whole = whole_block(start, index, members)
+    return event if whole is start else {"contentBlockStart": {"contentBlockIndex": index, "start": whole}}
+
+
+def whole_block(block: Mapping[str, Any], index: int, members: ToolUseMembers) -> Mapping[str, Any]:
+    """Return a content block in which a tool use has an id, and the type that the model sends.
+
+    `block` may also be the `start` of a content block.
+    """
+    tool = block.get("toolUse")
+    if tool is None:
+        return block
+    added = {"toolUseId": members.id(index)} if tool.get("toolUseId") == UNNAMED_TOOL_USE else {}
+    if members.type is not None and "type" not in tool:
+        added["type"] = members.type
+    return {"toolUse": {**tool, **added}} if added else block

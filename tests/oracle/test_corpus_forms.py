@@ -1,0 +1,188 @@
+"""What depends on the model in an answer is as in its newest recordings: types of tool uses, counters of the cache.
+
+Both corpora are read. A recording that differs must be named in its row of the table, with its month.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from email.utils import parsedate
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
+
+import pytest
+
+from converse_harness import Endpoint, reply
+from converse_harness.bedrock.answer_forms import (
+    CACHE_COUNTERS,
+    COUNTERS,
+    TOOL_USE_TYPES,
+    OtherForm,
+)
+from converse_harness.bedrock.models import standing
+from converse_harness.stream.events import decode_event
+from converse_harness.stream.frames import Decoder
+from converse_harness.stream.http import Request
+
+ASKED: Final = {"messages": [{"role": "user", "content": [{"text": "?"}]}]}
+
+USE: Final = {"name": "look", "input": {"a": 1}}
+
+
+class Answer(NamedTuple):
+    """A recorded answer of a model that its source names; `month` is "" if neither an answer nor a file has a day."""
+
+    file: str
+    operation: str
+    model_id: str
+    month: str
+    raw: bool
+    request: Mapping[str, Any] | None
+    content: list[dict[str, Any]]
+    """Its events, or its one body."""
+
+    @property
+    def model(self) -> str:
+        """The name of its model."""
+        model = standing(self.model_id).model
+        assert model is not None
+        return model.name
+
+    def named_in(self, others: Iterable[OtherForm]) -> OtherForm | None:
+        """The entry of a row that names it."""
+        return next((each for each in others if each.of == self.model and self._within(each.month)), None)
+
+    def _within(self, month: str) -> bool:
+        return self.month <= month if month and self.month else month == self.month
+
+
+@pytest.fixture(scope="module")
+def answers(shared: Path) -> list[Answer]:
+    """The recorded answers of both corpora to Converse and ConverseStream whose model is named."""
+    found: list[Answer] = []
+    for corpus in (shared / "corpus", shared / "corpus-2"):
+        for row in json.loads((corpus / "index.json").read_text()):
+            if row["status"] != 200 or row["operation"] not in ("Converse", "ConverseStream"):
+                continue
+            known = standing(str(row["model_id"]))
+            if known.model is None or known.inferred:
+                continue
+            recorded = json.loads((corpus / row["file"]).read_text())
+            body = recorded["request"].get("body")
+            request = body if isinstance(body, dict) and "messages" in body else None
+            month = _month(recorded) or str(row.get("first_commit") or "")[:7]
+            raw = row.get("fidelity") == "raw" and row["operation"] == "Converse"
+            content = _content(recorded["response"], stream=row["operation"] == "ConverseStream")
+            found.append(Answer(row["file"], row["operation"], str(row["model_id"]), month, raw, request, content))
+    return found
+
+
+def _month(recorded: Mapping[str, Any]) -> str:
+    """The month in which it was recorded, "" if its file does not say one."""
+    answered = {name.lower(): value for name, value in recorded["response"].get("headers") or ()}
+    asked = {name.lower(): value for name, value in recorded["request"].get("headers") or ()}
+    for day in (recorded.get("recorded_at"), answered.get("date")):
+        if day and day[:4].isdigit():
+            return str(day[:7])
+        if day and (parsed := parsedate(day)):
+            return f"{parsed[0]:04}-{parsed[1]:02}"
+    signed = asked.get("x-amz-date") or ""
+    return f"{signed[:4]}-{signed[4:6]}" if signed[:6].isdigit() else ""
+
+
+def _content(response: Mapping[str, Any], *, stream: bool) -> list[dict[str, Any]]:
+    """What was answered: as its recorder parsed it, or as its bytes say."""
+    for parsed in (response.get("events"), response.get("body")):
+        if parsed is not None:
+            return parsed if isinstance(parsed, list) else [parsed]
+    data = base64.b64decode(response["body_base64"])
+    return _events(data) if stream else [json.loads(data)]
+
+
+def _events(data: bytes) -> list[dict[str, Any]]:
+    return [decode_event(frame)[0] for frame in Decoder().feed(data)]
+
+
+def sent(answer: Answer, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What the fake sends to this request of the answer's model: a tool use, as a test writes it."""
+    action = "converse" if answer.operation == "Converse" else "converse-stream"
+    path = f"/model/{quote(answer.model_id, safe='')}/{action}"
+    endpoint = Endpoint(reply.tool_use(USE["name"], USE["input"]), rules="off", history="off")
+    made = endpoint.exchange(Request("POST", path, (), json.dumps(asked).encode())).response
+    data = b"".join(chunk.data for chunk in made.chunks)
+    return _events(data) if answer.operation == "ConverseStream" else [json.loads(data)]
+
+
+def tool_uses(content: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The tool uses that a client must run."""
+    found: list[dict[str, Any]] = []
+    for each in content:
+        started = [each.get("contentBlockStart", {}).get("start", {})]
+        blocks = each["output"]["message"]["content"] if "output" in each else started
+        found += [block["toolUse"] for block in blocks if "toolUse" in block]
+    return [use for use in found if use.get("type") != "server_tool_use"]
+
+
+def usage(content: Iterable[dict[str, Any]]) -> Mapping[str, Any]:
+    """The usage of an answer, {} if it has none."""
+    places = [place for each in content for place in (each, each.get("metadata", {}))]
+    return next((place["usage"] for place in places if "usage" in place), {})
+
+
+def test_a_tool_use_has_the_type_of_its_newest_recordings(answers: list[Answer]) -> None:
+    """Where a recording has another type, a row of the table names it; each entry of a row is needed."""
+    compared: Counter[str | None] = Counter()
+    named: set[OtherForm] = set()
+    for each in answers:
+        config = (each.request or {}).get("toolConfig")
+        asked = {**ASKED, **({"toolConfig": config} if config else {})}
+        for use in tool_uses(each.content):
+            (ours,) = tool_uses(sent(each, asked))
+            compared[use.get("type")] += 1
+            if use.get("type") == ours.get("type"):
+                assert not each.raw or list(use) == list(ours), each.file
+                continue
+            other = each.named_in(row_of(each, TOOL_USE_TYPES).others)
+            assert other is not None, (each.file, each.month, use, ours)
+            named.add(other)
+    assert named == {other for row in TOOL_USE_TYPES for other in row.others}
+    assert compared["tool_use"] > 150
+    assert compared[None] > 100
+
+
+def test_the_usage_has_the_counters_of_its_newest_recordings(answers: list[Answer]) -> None:
+    """Answers whose request is known: those to a request with a cachePoint have all counters."""
+    compared: Counter[int] = Counter()
+    named: set[OtherForm] = set()
+    for each in answers:
+        counted = usage(each.content)
+        if each.request is None or not counted:
+            continue
+        point = {"system": [{"text": "?"}, {"cachePoint": {"type": "default"}}]} if has_point(each.request) else {}
+        ours = usage(sent(each, {**ASKED, **point}))
+        recorded, made = counted.keys() & COUNTERS, ours.keys() & COUNTERS
+        compared[len(recorded)] += 1
+        if recorded == made:
+            continue
+        other = each.named_in(row_of(each, CACHE_COUNTERS).others)
+        assert other is not None, (each.file, each.month, recorded, made)
+        named.add(other)
+    assert named == {other for row in CACHE_COUNTERS for other in row.others}
+    assert compared.keys() == {0, 2, 4}
+    assert min(compared.values()) > 20
+
+
+def has_point(request: Mapping[str, Any]) -> bool:
+    return '"cachePoint"' in json.dumps(request)
+
+
+def row_of(answer: Answer, rows: Iterable[Any]) -> Any:
+    """The row of a table that applies to an answer."""
+    name = standing(answer.model_id).id
+    return next(
+        row for row in rows if name in row.models and answer.operation in getattr(row, "operations", ("Converse",))
+    )
