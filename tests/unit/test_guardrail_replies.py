@@ -83,17 +83,19 @@ def test_the_easy_case_is_a_blocked_input() -> None:
     _, delta, _, stop, metadata = answer.events()
     assert delta["contentBlockDelta"]["delta"] == {"text": BLOCKED_MESSAGE}
     assert stop["messageStop"]["stopReason"] == "guardrail_intervened"
-    assert metadata["metadata"]["usage"] == {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
+    none = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0, "serverToolUsage": {}}
+    assert metadata["metadata"]["usage"] == none
     assert trace_of(answer).keys() == {"actionReason", "inputAssessment"}
     assert whole(answer)["trace"]["guardrail"].keys() == {"actionReason", "inputAssessment", "modelOutput"}
-    assert whole(answer)["usage"] == {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
+    assert whole(answer)["usage"] == none
 
 
 if bedrock.has_shape("AppliedGuardrailDetails"):
 
     def test_a_blocked_input_is_as_the_recorded_one() -> None:
         answer = reply.guardrail_blocked("No weather here.", policy=TOPIC, guardrail_id="abc")
-        usage = dict.fromkeys(bedrock.shape("GuardrailUsage").members, 0) | {"topicPolicyUnits": 1}
+        counters = [each for each in bedrock.shape("GuardrailUsage").members if "automatedReasoning" not in each]
+        usage = dict.fromkeys(counters, 0) | {"topicPolicyUnits": 1}
         coverage = {"textCharacters": {"guarded": 40, "total": 40}}
         assessment = {
             "appliedGuardrailDetails": {

@@ -235,9 +235,7 @@ ERRORS: Final[Mapping[str, Wording]] = {
     "ModelNotReadyException": Wording(
         "Model is not ready for inference. Wait and try your request again.", OWN_WORDING
     ),
-    "ModelStreamErrorException": replace(
-        _TOOL_SEQUENCE, where="aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws#895"
-    ),
+    "ModelStreamErrorException": replace(_TOOL_SEQUENCE, source=RECORDED, where="prism-php/bedrock"),
     "ModelTimeoutException": Wording(
         "Model has timed out in processing the request. Try your request again.",
         REPORTED,

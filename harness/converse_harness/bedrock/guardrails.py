@@ -214,11 +214,16 @@ def units(side: str, characters: int, *assessments: Mapping[str, Any]) -> dict[s
     """Return the GuardrailUsage, in text units, of one side (input or output) with `characters` characters of text.
 
     A policy with a finding in one of the assessments has checked the whole text; every other policy has the usage 0.
+    The two counters of automated reasoning are there only if this policy found something. Source: four traces of
+    September 2026 without these counters (agentjido/req_llm); from August 2025 on, traces had both with the value 0.
     """
     used = max(1, -(-characters // _UNIT))
     policies = [policy for each in assessments for policy in policies_in(each) if side in policy.sides]
     counters = {policy.counter: used for policy in policies}
-    return {name: counters.get(name, 0) for name in bedrock.shape("GuardrailUsage").members}
+    counted = [*bedrock.shape("GuardrailUsage").members]
+    if POLICIES["automated_reasoning"] not in policies:
+        counted = [name for name in counted if not name.startswith("automatedReasoning")]
+    return {name: counters.get(name, 0) for name in counted}
 
 
 def measured(

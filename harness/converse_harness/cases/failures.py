@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from converse_harness import bedrock, reply
 from converse_harness.bedrock.families import ERRORS, OVERFLOW_IN_STREAM, OVERFLOWS, THROTTLES, Wording
@@ -41,11 +41,6 @@ _HELPERS: Final[Mapping[str, str]] = {
     "ValidationException": "invalid_model_id",
 }
 """Maps each error whose case is named after a function of `reply` to the name of this function."""
-
-_MEMBERS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "modelStreamErrorException": {"originalStatusCode": 500, "originalMessage": "CUDA error: out of memory"},
-}
-"""Maps an exception to its members besides the message, if it has such members."""
 
 _NOT_HTTP: Final = ("ModelStreamErrorException",)
 """Errors that occur only inside streams: AWS's API model lists them for neither Converse nor ConverseStream."""
@@ -119,10 +114,6 @@ def _first_words(text: str) -> str:
     return text if len(text) <= 90 else f"{text[:87].rstrip()}..."
 
 
-def _fails(answer: Reply, after: int, exception: str, message: str | None = None) -> Reply:
-    return answer.fails_after(after, exception, message, **_MEMBERS.get(exception, {}))
-
-
 _USUAL, *_OTHERS = OVERFLOWS
 
 OVERFLOW_CASES: Final = (
@@ -138,14 +129,14 @@ OVERFLOW_CASES: Final = (
         "The same error as an exception frame, after part of the answer.",
         _SHORTEN,
         MODEL,
-        lambda: _fails(reply.text(ANSWER), 3, "validationException", OVERFLOWS[_USUAL].message),
+        lambda: reply.text(ANSWER).fails_after(3, "validationException", OVERFLOWS[_USUAL].message),
     ),
     Case(
         "overflow_first_frame",
         "The stream opens, and its first frame is the error, in a wording of the service's internals.",
         _SHORTEN,
         _known_from(OVERFLOW_IN_STREAM),
-        lambda: _fails(reply.text(ANSWER), 0, "validationException", OVERFLOW_IN_STREAM.message),
+        lambda: reply.text(ANSWER).fails_after(0, "validationException", OVERFLOW_IN_STREAM.message),
     ),
     *(
         Case(
@@ -167,22 +158,22 @@ def _use_of_tool() -> Reply:
 
 _PLACES: Final[Mapping[str, tuple[Callable[[str], Made], str, str]]] = {
     "first_frame": (
-        lambda exception: (_fails(reply.text(ANSWER), 0, exception), reply.text(ANSWER)),
+        lambda exception: (reply.text(ANSWER).fails_after(0, exception), reply.text(ANSWER)),
         "The first frame is {}; the next call is answered.",
         "{}",
     ),
     "mid": (
-        lambda exception: _fails(reply.text(ANSWER), 3, exception),
+        lambda exception: reply.text(ANSWER).fails_after(3, exception),
         "After part of the text comes {}.",
         "Never treat the part as whole. {}",
     ),
     "in_tool_input": (
-        lambda exception: _fails(_use_of_tool(), 3, exception),
+        lambda exception: _use_of_tool().fails_after(3, exception),
         "In the middle of a tool's input comes {}.",
         "Never run the tool. {}",
     ),
     "at_end": (
-        lambda exception: _fails(reply.text(ANSWER), len([*reply.text(ANSWER).events()]) - 1, exception),
+        lambda exception: reply.text(ANSWER).fails_after(len([*reply.text(ANSWER).events()]) - 1, exception),
         "After messageStop, in place of metadata, comes {}.",
         "Treat the answer as failed, or as whole with unknown usage; never hang.",
     ),

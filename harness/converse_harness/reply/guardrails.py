@@ -26,6 +26,8 @@ from converse_harness.stream.arguments import (
 _MADE_BY: Final = {"BLOCKED": "guardrail_blocked", "ANONYMIZED": "guardrail_masked", "NONE": "guardrail_passed"}
 _DOES: Final = {"BLOCKED": "block", "ANONYMIZED": "mask"}
 _NO_TOKENS: Final = {"inputTokens": 0, "outputTokens": 0}
+_NO_USAGE: Final = {**_NO_TOKENS, "totalTokens": 0, "serverToolUsage": dict[str, object]()}
+"""The usage of an answer whose input was blocked, as recorded in September 2026 (0xPlaygrounds/rig)."""
 
 
 def guardrail_blocked(
@@ -72,7 +74,7 @@ def guardrail_blocked(
                 "blocked the model writes nothing. Use side='output', or leave them out."
             )
         if usage is None:
-            usage = {**_NO_TOKENS, "totalTokens": 0}
+            usage = _NO_USAGE
         elif is_object(usage):
             usage = {**_NO_TOKENS, **usage}
     if streamed == "":
