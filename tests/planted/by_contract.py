@@ -25,6 +25,7 @@ from tests.planted.mended import mended
 NOT_SHOWN: Final[Mapping[str, str]] = {
     "stop_reason_unknown": "an answer that was cut short may be refused, and this reason is of such an answer",
     "additional_empty": "additional fields that are empty are the same in an Outcome as none",
+    "empty_text": "an empty text is to be left out of what is sent back, and is nothing in what is shown",
 }
 """Bugs that an Outcome cannot show, each with the reason."""
 
@@ -85,7 +86,7 @@ def outcome_of(answer: Answer) -> Outcome:
         usage=answer.usage or {},
         trace=answer.trace or {},
         additional={} if answer.additional is None else answer.additional,
-        content=answer.message["content"],
+        content=[block for block in answer.message["content"] if block.get("text", "-").strip()],
     )
 
 

@@ -45,7 +45,6 @@ FOUND_BY: Final[Mapping[str, str]] = {
     "input_stripped": "any_extreme",
     "stop_from_blocks": "any_answer",
     "integers_of_64_bits": "any_extreme",
-    "empty_text": "any_answer",
     "nothing_read": "any_extreme",
     "usage_closed": "metadata_full",
     "title_required": "any_answer",

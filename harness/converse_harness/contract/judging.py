@@ -8,10 +8,11 @@ from enum import Enum
 from typing import Any, Final
 
 from converse_harness import bedrock
+from converse_harness.bedrock.rules import Refusal
 from converse_harness.cases import Case
 from converse_harness.contract.expectations import CUT_SHORT, Expectation, ExpectedAnswer, expectation_of, parsed
 from converse_harness.contract.outcome import Outcome, ToolCall
-from converse_harness.contract.places import difference
+from converse_harness.contract.places import difference, refusal_of_kept
 from converse_harness.contract.running import TOOL
 from converse_harness.endpoint.call import Call
 
@@ -47,7 +48,7 @@ class Flaw(_Worded):
     CORRUPTED = "corrupted", "Text, reasoning or a tool call differs from the sent one; a tool would run with it."
     SILENT = "silent success", "An answer that broke off, or was cut off by its stop reason, looks whole."
     WRONG_ERROR = "wrong error", "The error is an accident of the consumer's code, or names another error of AWS."
-    BAD_REQUEST = "bad request", "A later request of the consumer is one that Bedrock refuses."
+    BAD_REQUEST = "bad request", "Bedrock refuses a later request of the consumer, or its `content` in one."
     ENDLESS = "endless retry", "The consumer asks again and again, more often than the contract's `most_calls`."
     HANGS = "hangs", "The consumer does not come to an end within the contract's `time_limit`."
 
@@ -115,17 +116,29 @@ def judge(
     made = list(calls)
     for call in made[1:]:
         if call.refusal is not None:
-            return mishandled(Flaw.BAD_REQUEST, f"rule {call.refusal.rule.name}: {call.refusal.message}")
+            return mishandled(Flaw.BAD_REQUEST, _broken(call.refusal))
         if call.malformed is not None:
             return mishandled(Flaw.BAD_REQUEST, call.malformed)
     went_on = len(made) > 1 and outcome.text.rstrip().endswith(FOLLOW_UP)
     if outcome.error is not None:
         return _judge_error(expected, outcome, errors)
     verdict = _judge_answer(expected, outcome, went_on=went_on)
-    if verdict.level is VerdictLevel.HANDLED and (unlike := difference(outcome, made, went_on=went_on)) is not None:
+    if verdict.level is not VerdictLevel.HANDLED:
+        return verdict
+    if (unlike := difference(outcome, made, went_on=went_on)) is not None:
         why, is_lost = unlike
         return mishandled(Flaw.LOST if is_lost else Flaw.CORRUPTED, why)
-    return verdict
+    # A consumer that went on has sent what it kept, and the rules have judged that.
+    if outcome.content is not None and made and not went_on:
+        refusal = refusal_of_kept(outcome.content, made[-1])
+        if refusal is not None:
+            why = f"content, sent back, breaks the {_broken(refusal)}; leave the blank texts out of it"
+            return mishandled(Flaw.BAD_REQUEST, why)
+    return HANDLED
+
+
+def _broken(refusal: Refusal) -> str:
+    return f"rule {refusal.rule.name}: {refusal.message}"
 
 
 def verdict_of(case: Case, outcome: Outcome, calls: Iterable[Call] = ()) -> Verdict:

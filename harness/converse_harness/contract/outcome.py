@@ -51,7 +51,7 @@ OPTIONAL: Final[Mapping[str, str]] = {
     "usage": "AWS's TokenUsage, `{}` if none came",
     "trace": "AWS's ConverseTrace, `{}` if none came",
     "additional": "`additionalModelResponseFields`, `{}` if none came",
-    "content": "all content blocks, as AWS writes them",
+    "content": "all content blocks of the message as your code sends it back, as AWS writes them",
 }
 """The members of an Outcome that are judged only if they are not None, with their meanings."""
 
@@ -96,8 +96,9 @@ class Outcome:
     `{}` or "" means that the consumer received no such value. `reasoning` is all text of reasoning. `signatures` and
     `redacted` are the signatures and the encrypted parts of the reasoning. `citations`, `images`, `tool_results` (of
     tools that the service ran), `usage`, `trace` and `additional` (additionalModelResponseFields) have the form of AWS.
-    `content` is the list of all content blocks as AWS writes them: a consumer that keeps the message reports all kinds
-    of blocks with it. Raises ReplyError if a member has a wrong type.
+    `content` is the list of all content blocks, as AWS writes them, of the message that the consumer sends back in the
+    next request: a consumer that keeps the message reports all kinds of blocks with it. Blank texts may be left out,
+    and must be where Bedrock refuses them. Raises ReplyError if a member has a wrong type.
 
     >>> Outcome("18 °C", stop_reason="end_turn", usage={"inputTokens": 3, "outputTokens": 4, "totalTokens": 7}).error
     """

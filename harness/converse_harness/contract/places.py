@@ -12,8 +12,10 @@ from typing import Any, Final, cast
 
 from converse_harness import bedrock
 from converse_harness.bedrock.guardrails import in_json
+from converse_harness.bedrock.rules import Refusal, RuleRequest, refusal_of
 from converse_harness.contract.outcome import Outcome
 from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.history import is_blank
 from converse_harness.json_values import is_array, is_object, member_of
 from converse_harness.stream.assemble import Response
 
@@ -36,12 +38,18 @@ class _OutcomePlace:
     `shape` is the name of the AWS shape of the value or, for a list, of its items. It is None if AWS's API model does
     not restrict the value. `whole` is true if the value does not come from content blocks: a consumer that called again
     may return the sum of several answers. `in_json` converts a value from a stream to its form in a Converse answer.
+    `compared` returns the part of a value that is compared.
     """
 
     sent: Callable[[Response], Any]
     shape: str | None
     whole: bool = False
     in_json: Callable[[Any], Any] = lambda sent: sent
+    compared: Callable[[Any], Any] = lambda value: value
+
+
+def _without_blanks(content: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [block for block in content if not is_blank(block)]
 
 
 PLACES: Final[Mapping[str, _OutcomePlace]] = {
@@ -57,7 +65,7 @@ PLACES: Final[Mapping[str, _OutcomePlace]] = {
     "additional": _OutcomePlace(
         lambda answer: {} if answer.additional is None else answer.additional, None, whole=True
     ),
-    "content": _OutcomePlace(_blocks, "ContentBlock", whole=True),
+    "content": _OutcomePlace(_blocks, "ContentBlock", whole=True, compared=_without_blanks),
 }
 """The members of an Outcome that are compared with the answer that the fake sent."""
 
@@ -100,10 +108,21 @@ def _first(outcome: Outcome, response: Response, *, whole: bool) -> tuple[str, b
         given = getattr(outcome, name)
         if given is None or (place.whole and not whole):
             continue
-        sent, got = _plain(place.sent(response)), _plain(given)
+        sent, got = (place.compared(_plain(value)) for value in (place.sent(response), given))
         if all(got not in (form, _modelled(place.shape, form)) for form in (sent, place.in_json(sent))):
             return f"{name} {_shown(got)}; it was {_shown(sent)}", _is_part(got, sent)
     return None
+
+
+def refusal_of_kept(content: Iterable[Mapping[str, Any]], call: Call) -> Refusal | None:
+    """Return how Bedrock would refuse the texts in `content` as a message of the next request; None if it would not.
+
+    `call` is the call whose model the next request asks.
+    """
+    texts = [{"text": str(block["text"])} for block in content if "text" in block]
+    asked = {"role": "user", "content": [{"text": "?"}]}
+    body = {"messages": [asked, {"role": "assistant", "content": texts}, asked] if texts else [asked]}
+    return refusal_of(RuleRequest(call.operation or "", call.model_id, body, call.stands_for))
 
 
 def unshown(outcome: Outcome, calls: Iterable[Call], kinds: Iterable[str]) -> str | None:
