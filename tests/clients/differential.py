@@ -62,7 +62,6 @@ KNOWN: Final = (
     Known("litellm_sync", "mishandled: silent success", _LITELLM_STOPS, _KEPT),
     Known("litellm_async", "mishandled: silent success", _LITELLM_STOPS, _KEPT),
     Known("pydantic_ai", "mishandled: wrong error", "UnicodeDecodeError", "it reads redacted reasoning as UTF-8"),
-    Known("pydantic_ai", "refused", "ContentFilterError", "it raises for an answer that the guardrail left empty"),
     Known(
         "ai_sdk",
         "mishandled: corrupted",

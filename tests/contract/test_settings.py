@@ -86,8 +86,11 @@ def test_an_error_that_aws_does_not_send() -> None:
     with pytest.raises(ReplyError) as raised:
         consumer_contract(ask, errors={"TooMuch": ["Throttled"]})
     first, _, names = str(raised.value).partition(" One of: ")
-    assert first == "consumer_contract.errors[TooMuch]: 'Throttled' is no error of AWS."
-    assert {"ThrottlingException", "ContextOverflow"} <= set(names.removesuffix(".").split(", "))
+    assert first == (
+        "consumer_contract.errors[TooMuch]: 'Throttled' is neither an error of AWS nor one for a stop reason."
+    )
+    allowed = {"ThrottlingException", "ContextOverflow", "GuardrailIntervened", "MaxTokens"}
+    assert allowed <= set(names.removesuffix(".").split(", "))
 
 
 def test_an_unknown_case_is_refused_with_those_that_are_near() -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from converse_harness.cases import CASES
 from converse_harness.contract import ConsumerContract, Flaw, VerdictLevel
-from converse_harness.contract.expectations import CUT_SHORT, FATAL, HARMLESS, OBSCURE
-from converse_harness.contract.judging import ACCIDENTS, FINISHED
+from converse_harness.contract.expectations import FATAL, HARMLESS, OBSCURE, STOP_REASONS, stop_errors
+from converse_harness.contract.judging import ACCIDENTS, FRAMEWORK_WORDS
 from converse_harness.contract.outcome import OPTIONAL
 from converse_harness.contract.properties import PROPERTIES
 from converse_harness.contract.settings import SETTINGS
@@ -53,10 +53,16 @@ def flaws() -> Iterator[Row]:
 
 
 def reasons() -> Iterator[Row]:
-    """Words that decide."""
+    """What stop reasons say, and the names of errors for them."""
+    yield "stop reason", "the answer is", "names in `errors`"
+    for reason, each in STOP_REASONS.items():
+        yield code(reason), each.value, _codes(stop_errors(reason))
+
+
+def words() -> Iterator[Row]:
+    """Words of frameworks and of Python that decide."""
     yield "", ""
-    yield "stop reasons of an answer that is not finished", _codes(CUT_SHORT)
-    yield "stop reasons of a whole answer", f"{_codes(each for each in FINISHED if each)}, and none at all"
+    yield "stop reasons of frameworks for a whole answer", f"{_codes(FRAMEWORK_WORDS)}, and none at all"
     yield "accidents of code", _codes(ACCIDENTS)
 
 
@@ -89,6 +95,7 @@ TABLES: Final[Tables] = {
     "levels": levels,
     "flaws": flaws,
     "reasons": reasons,
+    "words": words,
     "faults": faults,
     "properties": properties,
 }

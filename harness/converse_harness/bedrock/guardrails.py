@@ -6,11 +6,13 @@ import copy
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
 
 from converse_harness import bedrock
 from converse_harness.bedrock.beyond import MayBeAbsent
 from converse_harness.errors import ReplyError
+from converse_harness.json_values import object_of
 from converse_harness.literals import GuardrailSide
 
 BOTH: Final[tuple[GuardrailSide, ...]] = ("input", "output")
@@ -193,6 +195,19 @@ def done(assessment: Mapping[str, Any]) -> set[str]:
     ['BLOCKED']
     """
     return {finding["action"] for finding, _ in _findings(assessment) if "action" in finding}
+
+
+def actions_in(trace: Mapping[str, Any]) -> set[str]:
+    """Return the set of actions in all assessments of a ConverseTrace, of the input and of the output.
+
+    >>> assessment = complete(found(POLICIES["pii"]), "ANONYMIZED")
+    >>> actions_in({"guardrail": {"outputAssessments": {"abcdefghijkl": [assessment]}}})
+    {'ANONYMIZED'}
+    """
+    guardrail = object_of(trace.get("guardrail"))
+    asked = object_of(guardrail.get("inputAssessment")).values()
+    answered = chain.from_iterable(object_of(guardrail.get("outputAssessments")).values())
+    return {action for assessment in (*asked, *answered) for action in done(assessment)}
 
 
 def reason(assessment: Mapping[str, Any]) -> str:

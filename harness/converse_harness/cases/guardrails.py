@@ -13,7 +13,9 @@ from converse_harness.cases.messages import ANSWER, USAGE
 from converse_harness.cases.tools import TOOL
 from converse_harness.literals import BlockingPolicy, GuardrailPolicy
 
-_SHOW: Final = "Show the guardrail's message; remove the blocked text from the history, or it is blocked again."
+_SHOW: Final = (
+    "Show the guardrail's message as such, or fail; remove the blocked text from the history, or it is blocked again."
+)
 _SHOW_MASKED: Final = "Show the masked text, and keep the history."
 
 

@@ -59,8 +59,8 @@ class ConsumerContract:
     * `known`: maps each case or property that the consumer does not handle to the reason. The test of such a case must
       fail, as with a strict xfail; the test of such a property counts the answers that are not handled;
     * `time_limit` and `most_calls`: the maximum number of seconds and of requests for one answer;
-    * `errors`: maps the consumer's own errors, by class or name, to names of AWS errors, or to "ContextOverflow" for a
-      conversation that is too long;
+    * `errors`: maps the consumer's own errors, by class or name, to names of AWS errors, to "ContextOverflow" for a
+      conversation that is too long, or to names for stop reasons, such as "GuardrailIntervened";
     * `kinds`: the kinds of blocks in generated answers (None: all). The Outcome must show each named kind, otherwise
       SetUpFailed is raised;
     * `examples`: the number of generated answers for each property;

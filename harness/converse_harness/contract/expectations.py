@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from itertools import islice, takewhile
 from math import inf
 from typing import Any, Final
 
 from converse_harness import bedrock
 from converse_harness.bedrock.families import OVERFLOW_IN_STREAM, OVERFLOWS
+from converse_harness.bedrock.guardrails import actions_in
 from converse_harness.endpoint.render import STREAM_ERRORS
 from converse_harness.faults.model import Fault, FaultPlacement
 from converse_harness.faults.order import OrderFault
@@ -49,29 +51,59 @@ OBSCURE: Final = frozenset(
 """Faults that make a tool call ambiguous, so that the consumer may leave out the call."""
 
 
-CUT_SHORT: Final = frozenset(
-    (
-        "content_filtered",
-        "malformed_model_output",
-        "malformed_tool_use",
-        "max_tokens",
-        "model_context_window_exceeded",
-    )
-)
-"""The stop reasons of answers that are incomplete: a consumer must not treat them as whole."""
+class StopClass(Enum):
+    """What a stop reason says of its answer; the value says it in words."""
+
+    WHOLE = "a whole answer"
+    CUT_SHORT = "an answer that is not finished"
+    BLOCKED = "a guardrail's words in place of an answer, or an answer with parts masked"
+
+
+STOP_REASONS: Final[Mapping[str, StopClass]] = {
+    "end_turn": StopClass.WHOLE,
+    "stop_sequence": StopClass.WHOLE,
+    "tool_use": StopClass.WHOLE,
+    "content_filtered": StopClass.CUT_SHORT,
+    "malformed_model_output": StopClass.CUT_SHORT,
+    "malformed_tool_use": StopClass.CUT_SHORT,
+    "max_tokens": StopClass.CUT_SHORT,
+    "model_context_window_exceeded": StopClass.CUT_SHORT,
+    "guardrail_intervened": StopClass.BLOCKED,
+}
+"""Every stop reason of AWS's API model. An answer with another stop reason counts as whole."""
+
+
+def stop_errors(reason: str | None) -> frozenset[str]:
+    """Return the names, in the setting `errors` of a contract, of errors that a consumer may raise for a stop reason.
+
+    The result is empty for the stop reasons of whole answers.
+
+    >>> sorted(stop_errors("model_context_window_exceeded"))
+    ['ContextOverflow', 'ModelContextWindowExceeded']
+    """
+    if reason is None or STOP_REASONS.get(reason, StopClass.WHOLE) is StopClass.WHOLE:
+        return frozenset()
+    name = "".join(word.capitalize() for word in reason.split("_"))
+    return frozenset({name, OVERFLOW} if reason == "model_context_window_exceeded" else {name})
+
+
+STOP_ERRORS: Final = frozenset[str]().union(*map(stop_errors, STOP_REASONS))
+"""All names of `stop_errors`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedAnswer:
     """The content of an answer: the text of each block, tool calls with parsed inputs, reasoning, and stop reason.
 
-    An input that is not a JSON object stays a string.
+    An input that is not a JSON object stays a string. `masked` is true if, by its trace, a guardrail masked parts of
+    the answer or of the question and blocked nothing.
     """
 
     texts: tuple[str, ...] = ()
     tool_calls: tuple[tuple[str, Any], ...] = ()
     reasoning: str = ""
     stop_reason: str | None = None
+    masked: bool = field(default=False, compare=False)  # the trace comes after the content
 
     @property
     def readings(self) -> frozenset[str]:
@@ -85,20 +117,34 @@ class ExpectedAnswer:
         return bool(self.tool_calls) or not any(self.texts)
 
     @property
-    def incomplete(self) -> bool:
-        """Whether the answer was cut short: its stop reason is in CUT_SHORT, or a tool input is not a JSON object.
+    def cut_short(self) -> bool:
+        """Whether the stop reason says that the answer is not finished."""
+        return self.stop_reason is not None and STOP_REASONS.get(self.stop_reason) is StopClass.CUT_SHORT
 
-        For such an answer, the consumer may fail.
-        """
-        return self.stop_reason in CUT_SHORT or any(isinstance(given, str) for _, given in self.tool_calls)
+    @property
+    def blocked(self) -> bool:
+        """Whether the text is, as far as a consumer can know, a guardrail's and not the model's."""
+        stopped = self.stop_reason is not None and STOP_REASONS.get(self.stop_reason) is StopClass.BLOCKED
+        return stopped and not self.masked
+
+    @property
+    def unreadable(self) -> bool:
+        """Whether the input of a tool is not a JSON object. For such an answer, the consumer may fail."""
+        return any(isinstance(given, str) for _, given in self.tool_calls)
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether the consumer may fail for the answer: it is cut short or unreadable."""
+        return self.cut_short or self.unreadable
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
     """The results of a consumer that are right for one reply, or for several replies in a row.
 
-    The consumer may return any of the `answers` as a complete answer. If `failure` is true, it may also raise an error;
-    `names` are the AWS names that this error may have (empty: any name). If `obscure` is true, tool calls may be
+    The consumer may return any of the `answers` as a complete answer. If `failure` is true, it may also raise an error.
+    `names` are the names that this error may have, of AWS's errors or in the setting `errors` (empty: any name). If
+    `failure` is false, it may only raise an error that has one of `names`. If `obscure` is true, tool calls may be
     missing. `said` is the content that the consumer may have received before a failure.
     """
 
@@ -124,6 +170,7 @@ def _answer_of(events: Iterable[Mapping[str, Any]]) -> ExpectedAnswer:
     tools: dict[object, str] = {}
     reasoning = ""
     stop_reason: str | None = None
+    masked = False
     for event in events:
         index = object_of(next(iter(event.values()), None)).get("contentBlockIndex")
         match event:
@@ -138,10 +185,13 @@ def _answer_of(events: Iterable[Mapping[str, Any]]) -> ExpectedAnswer:
                 reasoning += text
             case {"messageStop": {"stopReason": reason}}:
                 stop_reason = reason
+            case {"metadata": {"trace": trace}}:
+                done = actions_in(object_of(trace))
+                masked = "ANONYMIZED" in done and "BLOCKED" not in done
             case _:
                 pass
     calls = tuple((name, parsed(inputs[index])) for index, name in tools.items())
-    return ExpectedAnswer(tuple(texts.values()), calls, reasoning, stop_reason)
+    return ExpectedAnswer(tuple(texts.values()), calls, reasoning, stop_reason, masked)
 
 
 def parsed(text: str) -> Any:
@@ -179,7 +229,9 @@ def _of_one(reply: Reply) -> Expectation:
         complete = all(_is_complete(reply, each, whole) for each in placements if each.fault.name in FATAL)
         return Expectation((whole,) if complete else (), True, said=whole)
     if broken <= HARMLESS:
-        return Expectation((whole,), whole.incomplete or not _in_order(reply))
+        if whole.unreadable or not _in_order(reply):
+            return Expectation((whole,), True)
+        return Expectation((whole,), whole.cut_short, stop_errors(whole.stop_reason))
     return Expectation((whole, as_sent), True, obscure=bool(broken & OBSCURE), said=whole)
 
 
@@ -226,6 +278,8 @@ def _failing(reply: Reply, whole: ExpectedAnswer) -> Expectation:
     names: frozenset[str] = frozenset()
     if name != ERROR_FRAME and (names := _names(name[:1].upper() + name[1:], members.get("message"))):
         names |= {STREAM_ERRORS.get(name, name)}
+        if complete:  # a consumer that raises at the stop reason has not read the exception
+            names |= stop_errors(whole.stop_reason)
     return Expectation((whole,) if complete else (), True, names, said=_answer_of(came))
 
 

@@ -10,7 +10,14 @@ from typing import Any, Final
 from converse_harness import bedrock
 from converse_harness.bedrock.rules import Refusal
 from converse_harness.cases import Case
-from converse_harness.contract.expectations import CUT_SHORT, Expectation, ExpectedAnswer, expectation_of, parsed
+from converse_harness.contract.expectations import (
+    STOP_REASONS,
+    Expectation,
+    ExpectedAnswer,
+    StopClass,
+    expectation_of,
+    parsed,
+)
 from converse_harness.contract.outcome import Outcome, ToolCall
 from converse_harness.contract.places import difference, refusal_of_kept
 from converse_harness.contract.running import TOOL
@@ -46,7 +53,7 @@ class Flaw(_Worded):
 
     LOST = "lost", "Text, reasoning or a tool call of a whole answer is missing, without an error."
     CORRUPTED = "corrupted", "Text, reasoning or a tool call differs from the sent one; a tool would run with it."
-    SILENT = "silent success", "An answer that broke off, or was cut off by its stop reason, looks whole."
+    SILENT = "silent success", "An answer that broke off, was cut off or was blocked looks like a whole answer."
     WRONG_ERROR = "wrong error", "The error is an accident of the consumer's code, or names another error of AWS."
     BAD_REQUEST = "bad request", "Bedrock refuses a later request of the consumer, or its `content` in one."
     ENDLESS = "endless retry", "The consumer asks again and again, more often than the contract's `most_calls`."
@@ -84,10 +91,13 @@ ACCIDENTS: Final = frozenset(
 )
 """The names of errors that mean a mistake in code. If a consumer raises such an error, its flaw is WRONG_ERROR."""
 
+FRAMEWORK_WORDS: Final = frozenset(("completed", "stop", "tool-calls", "tool_call", "tool_calls"))
+"""The stop reasons of whole answers in the words of frameworks."""
+
 FINISHED: Final = frozenset(
-    (None, "completed", "end_turn", "stop", "stop_sequence", "tool-calls", "tool_call", "tool_calls", "tool_use")
+    (None, *FRAMEWORK_WORDS, *(name for name, each in STOP_REASONS.items() if each is StopClass.WHOLE))
 )
-"""The stop reasons of complete answers, in the words of AWS and of frameworks.
+"""The stop reasons of whole answers, in the words of AWS and of frameworks.
 
 None is the stop reason of a consumer that does not report any.
 """
@@ -162,9 +172,10 @@ def _judge_error(
         return mishandled(Flaw.WRONG_ERROR, f"{name} is an accident of code{_message_of(outcome.error)}")
     if (strange := _not_sent(outcome, [*expected.tools, *expected.said.tool_calls], "whole")) is not None:
         return strange
-    if not expected.failure:
-        return Verdict(VerdictLevel.REFUSED, None, f"{name}{_message_of(outcome.error)}")
     stands_for = _meaning_of(outcome.error, errors)
+    if not expected.failure and not expected.names & stands_for:
+        hint = _declaration(outcome.error, expected.names)
+        return Verdict(VerdictLevel.REFUSED, None, f"{name}{_message_of(outcome.error)}{hint}")
     if expected.names and stands_for and not expected.names & stands_for:
         wanted = " or ".join(sorted(expected.names))
         return mishandled(Flaw.WRONG_ERROR, f"{name} says {' or '.join(sorted(stands_for))}; it was {wanted}")
@@ -215,8 +226,11 @@ def _compare(answer: ExpectedAnswer, expected: Expectation, outcome: Outcome, *,
         name, given = missing[0]
         return mishandled(Flaw.LOST, f"the tool call {name} {given!r} is missing")
     # If the consumer called again, the stop reason belongs to the later answer.
-    if not went_on and answer.stop_reason in CUT_SHORT and outcome.stop_reason in FINISHED:
-        return mishandled(Flaw.SILENT, f"stop reason {outcome.stop_reason}; it was {answer.stop_reason}")
+    if not went_on and outcome.stop_reason in FINISHED:
+        # The trace also tells that a guardrail blocked.
+        blocked = answer.blocked and not (outcome.trace or {}).get("guardrail")
+        if answer.cut_short or blocked:
+            return mishandled(Flaw.SILENT, f"stop reason {outcome.stop_reason}; it was {answer.stop_reason}")
     return HANDLED
 
 
@@ -268,6 +282,12 @@ def _meaning_of(
     name = error_name(error)
     name = name[:1].upper() + name[1:]
     return frozenset({name}) if name in bedrock.all_errors() else frozenset()
+
+
+def _declaration(error: BaseException | str | None, names: Iterable[str]) -> str:
+    """Return how to declare an error that is right only if it has one of `names`; "" if there are no names."""
+    shown = repr(error) if isinstance(error, str) else type(error).__name__
+    return "".join(f"; if it means this, declare it: errors = {{{shown}: [{name!r}]}}" for name in sorted(names))
 
 
 def _message_of(error: BaseException | str | None) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 from converse_harness import bedrock
 from converse_harness.bedrock.findings import is_object
 from converse_harness.cases import CASES, UnknownCase
-from converse_harness.contract.expectations import OVERFLOW
+from converse_harness.contract.expectations import OVERFLOW, STOP_ERRORS
 from converse_harness.contract.properties import PROPERTIES, block_kinds
 from converse_harness.errors import ReplyError
 from converse_harness.faults.model import Transport
@@ -23,8 +23,8 @@ SETTINGS: Final[Mapping[str, str]] = {
     "operation": 'the operation that it calls: `"ConverseStream"` or `"Converse"`',
     "known": "the cases and properties that it is known not to handle, each with the reason",
     "time_limit": "the most seconds that it may take for one answer",
-    "errors": "the meaning of its own errors, by class or name: names of AWS's errors, and `"
-    f"{OVERFLOW}` for a conversation that is too long",
+    "errors": "the meaning of its own errors, by class or name: names of AWS's errors, `"
+    f"{OVERFLOW}` for a conversation that is too long, and the names in the table of stop reasons",
     "most_calls": "how many requests it may send for one answer",
     "kinds": "the blocks of drawn answers, None for all; an Outcome must have a place for each named kind",
     "examples": "how many answers are drawn for each property",
@@ -109,7 +109,7 @@ def _check_kinds(kinds: Any, where: str) -> None:
 def _check_errors(errors: Any, where: str) -> None:
     if not is_object(errors):
         raise ReplyError(f"{where}.errors = {errors!r}; a dict from your own errors to lists of names of AWS errors.")
-    allowed = {*bedrock.all_errors(), OVERFLOW}
+    allowed = {*bedrock.all_errors(), *STOP_ERRORS, OVERFLOW}
     for key, names in errors.items():
         if not isinstance(key, str) and not (isinstance(key, type) and issubclass(key, BaseException)):
             raise ReplyError(f"{where}.errors: {key!r} is no error; the class of one, or in another language its name.")
@@ -118,7 +118,8 @@ def _check_errors(errors: Any, where: str) -> None:
             raise ReplyError(f"{where}.errors[{shown}] = {names!r}; a list of names: [{names!r}].")
         if unknown := sorted({*names} - allowed):
             raise ReplyError(
-                f"{where}.errors[{shown}]: {unknown[0]!r} is no error of AWS. One of: {', '.join(sorted(allowed))}."
+                f"{where}.errors[{shown}]: {unknown[0]!r} is neither an error of AWS nor one for a stop reason. "
+                f"One of: {', '.join(sorted(allowed))}."
             )
 
 

@@ -37,6 +37,7 @@ WHOLE: Final = ALWAYS
 
 # As the docstrings of its errors say; a subclass stands before its base.
 ERRORS: Final[dict[type[BaseException] | str, Iterable[str]]] = {
+    exceptions.ContentFilterError: ["ContentFiltered", "GuardrailIntervened"],
     exceptions.ModelContextWindowExceededError: [OVERFLOW],
     exceptions.ModelRateLimitError: ["ThrottlingException"],
     exceptions.ModelQuotaExceededError: ["ServiceQuotaExceededException"],
