@@ -17,7 +17,8 @@ from typing import Any, Final
 import pytest
 
 from converse_harness import Fake
-from converse_harness.cases import CASES, FAMILIES
+from converse_harness.cases import CASES
+from converse_harness.cases.catalogue import FAMILIES
 from converse_harness.faults.model import Transport
 from tests.clients.scenarios import CONVERSE, STREAM, canonical
 

@@ -16,7 +16,7 @@ from converse_harness import Reply, bedrock, fake_converse, reply
 from converse_harness.bedrock.citations import COUNTING, locations
 from converse_harness.bedrock.families import CLIENTS, ERRORS, OVERFLOWS, THROTTLES, Wording
 from converse_harness.bedrock.guardrails import POLICIES, actions
-from converse_harness.cases import FAMILIES
+from converse_harness.cases.catalogue import FAMILIES
 from converse_harness.faults import FAULTS
 from converse_harness.faults.model import EVERY_TRANSPORT, FAULT_LEVELS, TRANSPORTS
 from converse_harness.reply import failures

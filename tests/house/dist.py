@@ -20,7 +20,7 @@ API = "converse_harness/server/control/openapi.json"
 HELPERS = tuple(f"converse_harness/cli/vitest/{name}" for name in ("converse.ts", "converse-api.d.ts"))
 VIEWER = tuple(f"converse_harness/viewer/{name}" for name in ("view.css", "view.js"))
 LIVE = "converse_harness/server/live/live.js"
-NAMES = "converse_harness/faults/__init__.pyi"
+NAMES = tuple(f"converse_harness/{package}/__init__.pyi" for package in ("faults", "cases"))
 ONLY_SITE = re.compile(r"converse_harness/docs/(?:_site/|api/|conf\.py|.*\.rst$)")
 SENT = {"LICENSE", "README.md", "CHANGELOG.md", "conftest.py", "pyproject.toml"}
 
@@ -36,7 +36,7 @@ def problems(wheel: Path, sdist: Path) -> list[str]:
     files = (file for kind in ("*.md", "*.html") for file in (ROOT / "docs").rglob(kind))
     pages = [f"converse_harness/{file.relative_to(ROOT).as_posix()}" for file in files]
     only_site = [name for name in names if ONLY_SITE.match(name)]
-    needed = {f"{about}/licenses/LICENSE", API, LIVE, *HELPERS, *VIEWER, *pages, NAMES}
+    needed = {f"{about}/licenses/LICENSE", API, LIVE, *HELPERS, *VIEWER, *pages, *NAMES}
     needed |= {f"{package}/{name}" for package in PACKAGES for name in ("py.typed", "__init__.pyi")}
     known = {*PACKAGES, about}
     return [

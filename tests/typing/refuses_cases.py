@@ -1,5 +1,6 @@
 """What a user's type checker must refuse of the catalogue: every line that ends in a comment `error`, and no other."""
 
+from converse_harness import cases
 from converse_harness.cases import CASES, Case
 
 
@@ -9,3 +10,5 @@ def test_cases(converse_each_case: Case) -> None:
     CASES[5]  # error
     CASES["mine"] = converse_each_case  # error
     Case("mine", "It fails.", "Survive.", "ours", "text")  # error
+    cases.throttle_midd  # error
+    cases.FAMILIES  # error

@@ -14,8 +14,9 @@ from converse_harness import Endpoint, Reply, ReplyError, bedrock, fake_converse
 from converse_harness.bedrock.citations import locations
 from converse_harness.bedrock.families import OVERFLOWS, THROTTLES
 from converse_harness.bedrock.guardrails import POLICIES
-from converse_harness.cases import CASES, FAMILIES, Case, Catalogue, UnknownCase
+from converse_harness.cases import CASES, Case, UnknownCase
 from converse_harness.cases.case import snake
+from converse_harness.cases.catalogue import FAMILIES, Catalogue
 from converse_harness.faults.model import IN_PROCESS
 from converse_harness.reply import failures
 from converse_harness.reply.body import ErrorBody

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from converse_harness.cases import FAMILIES, Case
+from converse_harness.cases import Case
+from converse_harness.cases.catalogue import FAMILIES
 from converse_harness.contract.judging import VerdictLevel
 from converse_harness.contract.settings import OPERATIONS
 from converse_harness.viewer.html import Html, escape

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from converse_harness.cases import FAMILIES
+from converse_harness.cases.catalogue import FAMILIES
 from converse_harness.contract.judging import VerdictLevel
 from converse_harness.contract.settings import OPERATIONS
 from tests.clients.matrix.base import Client, clients
