@@ -9,6 +9,7 @@ import pytest
 
 from converse_harness.cli import main
 
+ROOT = Path(__file__).resolve().parents[2]
 NAMES = ("converse.ts", "converse-api.d.ts")
 
 
@@ -28,6 +29,9 @@ def test_it_writes_two_files_and_says_what_comes_next(
     out = capsys.readouterr().out
     assert out.startswith("Wrote converse.ts and converse-api.d.ts.\n")
     assert 'globalSetup: ["./converse.ts"]' in out
+    page = ROOT / "docs" / "javascript.md"
+    for told in (out, page.read_text(encoding="utf-8")):
+        assert '"types": ["node"]' in told  # of TypeScript 7, which has another default
 
 
 def test_a_folder_is_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

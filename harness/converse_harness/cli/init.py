@@ -19,6 +19,10 @@ In vitest.config.ts, one server for the whole run; without it each test file sta
 
   export default defineConfig({{ test: {{ globalSetup: ["{first}"] }} }});
 
+In tsconfig.json, with @types/node installed; TypeScript 7 looks for no types by itself:
+
+  "types": ["node"]
+
 In a test, with the path from there:
 
   import {{ fakeBedrock }} from "./converse";
