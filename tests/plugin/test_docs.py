@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from converse_harness.cli import main
-from converse_harness.cli.docs import headings, page_names, read_page, section_of
+from converse_harness.cli import docs, main
+from converse_harness.cli.docs import headings, page_names, places_with, read_page, section_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {file.relative_to(ROOT / "docs").with_suffix("").as_posix(): file for file in (ROOT / "docs").rglob("*.md")}
@@ -69,11 +69,54 @@ def test_a_name_that_is_no_page_leads_to_its_row(
     assert found[0][1] in section_of(page, read_page(page), section)
 
 
+@pytest.mark.parametrize("words", [("guardrail", "blocked"), ("guardrail blocked",), ("BLOCKED", "guardrail")])
+def test_words_lead_to_the_sections_that_have_all_of_them(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = [
+        line.removeprefix("converse-harness docs ").partition("#")
+        for line in printed(capsys, *words)
+        if line.startswith("converse-harness docs ")
+    ]
+    assert ("trouble", "#", "guardrails") in places
+    for page, _, section in places:
+        text = "\n".join(section_of(page, read_page(page), section)).lower()
+        assert "guardrail" in text
+        assert "blocked" in text
+
+
+PAGES_WITH_WORDS = {
+    "apart": "# Apart\n\n## Red\n\nA word.\n\n## Blue\n\nAnother one.\n",
+    "lines": "# Lines\n\n## Colours\n\nIt is red.\n\nIt is blue.\n\n### Below\n\nA `dark_blue` and a red one.\n",
+    "one": "# One\n\nOf red_house only.\n",
+    "titles": "# Titles\n\n## Blue\n\nIt is red.\n\nIt is blue.\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "places"),
+    [
+        (["red", "blue"], ["lines#below", "titles#blue", "apart", "lines#colours"]),
+        (["RED", "house"], ["one#one"]),
+        (["red", "blue", "qwxz"], ["lines#below", "titles#blue", "apart", "lines#colours"]),
+        (["ed", "lue"], []),
+    ],
+)
+def test_where_more_words_stand_nearer_comes_first(
+    words: list[str], places: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in PAGES_WITH_WORDS.items():
+        (tmp_path / f"{name}.md").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(docs, "_folder", lambda: tmp_path)
+    assert [place for place, _ in places_with(words)] == places
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("scriptng",), "there is no page 'scriptng'. Did you mean 'scripting'? Pages: architecture, asgi, "),
         (("scripting", "runing-out"), "scripting has no section 'runing-out'. Did you mean 'running-out'? Sections: "),
+        (("qwxz", "zxwq"), "no page contains any of: qwxz, zxwq. Pages: architecture, asgi, "),
     ],
 )
 def test_what_is_not_there(arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]) -> None:

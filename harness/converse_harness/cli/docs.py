@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
+from operator import itemgetter
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -37,22 +38,26 @@ class Heading(NamedTuple):
         return re.sub(r"[^\w\- ]", "", self.text.lower()).replace(" ", "-")
 
 
-DESCRIPTION: Final = "Print a page of the documentation, or one section of it. Without a page, list the pages."
+DESCRIPTION: Final = (
+    "Print a page of the documentation, or one section of it, or the places where words stand. Without a page, list "
+    "the pages."
+)
 ARGUMENTS: Final[Arguments] = {
     "page": {
         "metavar": "PAGE",
         "nargs": "?",
-        "help": "scripting, for instance; or scripting#running-out; or a name, such as of a rule or case, to look up",
+        "help": "scripting, for instance; or scripting#running-out; or words, such as a rule or a case, to look up",
     },
-    "section": {"metavar": "SECTION", "nargs": "?", "help": "running-out, for instance"},
+    "section": {"metavar": "SECTION", "nargs": "*", "help": "running-out, for instance; or more words to look up"},
 }
 
 
 def run(given: argparse.Namespace) -> int:
     """Print the requested page or section; return the exit code 0.
 
-    If there is no page of the given name, print the places that explain this name. Without a name, list the pages.
-    Raises CommandFailed, with the exit code 2, if the page or the section does not exist.
+    If there is no page of the given name, print the places that explain this name, or the sections that contain all of
+    the given words. Without a name, list the pages. Raises CommandFailed, with the exit code 2, if the page or the
+    section does not exist, or if no page contains any of the words.
     """
     if given.page is None:
         names = page_names()
@@ -61,13 +66,18 @@ def run(given: argparse.Namespace) -> int:
             say(f"{styled(f'{name:<{width}}', BOLD)}  {headings(read_page(name))[0].text}")
         return 0
     page, _, section = given.page.partition("#")
-    section = given.section or section
-    if page and page not in page_names() and not section:
-        found = places_of(page) or sections_with(page)
+    words = " ".join((given.page, *given.section)).split()
+    if not section and (page not in page_names() or len(given.section) > 1):
+        found = _found(words)
         for place, line in found:
             say(f"{styled(f'converse-harness docs {place}', BOLD)}\n{line}\n")
         if found:
             return 0
+        if len(words) > 1:
+            raise CommandFailed(
+                f"no page contains any of: {', '.join(words)}. Pages: {', '.join(page_names())}.", code=2
+            )
+    section = "".join(given.section) or section
     try:
         lines = read_page(page)
         shown = section_of(page, lines, section) if section else lines
@@ -78,6 +88,13 @@ def run(given: argparse.Namespace) -> int:
         if not _COMMENT.fullmatch(line):
             say(line, BOLD if number in bold else "")
     return 0
+
+
+def _found(words: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the places to print for some words; an empty list if they stand nowhere."""
+    if len(words) == 1:
+        return places_of(words[0]) or sections_with(words[0])
+    return places_with(words)
 
 
 def page_names() -> list[str]:
@@ -121,6 +138,38 @@ def sections_with(word: str) -> list[tuple[str, str]]:
             if wanted.search(line):
                 places.setdefault(_place(page, found, number), line)
     return [*places.items()]
+
+
+def places_with(words: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the sections that contain all of the words, as `page#slug`, each with the line that has most of them.
+
+    Sections with all words in one line come first, then those with a word in the heading. If no section of a page has
+    as many of the words as the whole page, the place is the page. If no place has all words, return the places that
+    have most of them. A word of a page counts if it, or its part after an underscore, begins with one of the words.
+    """
+    wanted = [re.compile(rf"(?<![^\W_]){re.escape(word)}", re.IGNORECASE) for word in words]
+
+    def count(lines: Iterable[str]) -> int:
+        text = "\n".join(lines)
+        return sum(bool(word.search(text)) for word in wanted)
+
+    ranked: list[tuple[int, int, int, str, str]] = []
+    for page, lines, found in _searched():
+        parts = {
+            f"{page}#{one.slug}": lines[one.line : end] for one, end in zip(found, _ends(lines, found), strict=True)
+        }
+        if count(lines) > max(map(count, parts.values())):
+            parts = {page: lines}
+        for place, part in parts.items():
+            best = max(part, key=lambda line: count([line]))
+            ranked.append((-count(part), -count([best]), -count(part[:1]), place, best))
+    ranked.sort(key=itemgetter(0, 1, 2))
+    return [(place, line) for number, *_, place, line in ranked if number and number == ranked[0][0]]
+
+
+def _ends(lines: list[str], found: list[Heading]) -> list[int]:
+    """Return the index after the last line of each section, without its subsections."""
+    return [*(each.line for each in found[1:]), len(lines)]
 
 
 def _searched() -> Iterator[tuple[str, list[str], list[Heading]]]:
