@@ -107,12 +107,11 @@ class Recording:
 def test_it_says_where_it_is_then_a_line_for_each_call_and_what_it_wrote(service: ConverseServer, folder: Path) -> None:
     script = [reply.tool_use("get_weather", {"city": "Bern"}), reply.text("18 °C"), reply.throttled()]
     with service.script(*script) as real, Recording("recordings/weather.jsonl", "--upstream", real.url) as command:
-        doing, _, where = command.head[0].partition(" on ")
-        assert doing == f"Recording {real.url} into recordings/weather.jsonl"
-        assert re.fullmatch(r"http://127\.0\.0\.1:\d+        HTTP/1\.1 and HTTP/2", where)
+        assert re.fullmatch(r"Recording on http://127\.0\.0\.1:\d+        HTTP/1\.1 and HTTP/2", command.head[0])
+        assert command.head[1] == f"Calls go on to {real.url} and are written to recordings/weather.jsonl"
         keys = f"AWS_ACCESS_KEY_ID={ACCESS_KEY} AWS_SECRET_ACCESS_KEY={SECRET_KEY}"
-        assert command.head[1].startswith(f"Its calls, in a browser: {command.url}/?token=")
-        assert command.head[2:] == [
+        assert command.head[2].startswith(f"Its calls, in a browser: {command.url}/?token=")
+        assert command.head[3:] == [
             "",
             f"  export AWS_ENDPOINT_URL_BEDROCK_RUNTIME={command.url}",
             f"  export AWS_BEDROCK_RUNTIME_ENDPOINT={command.url}",
@@ -332,7 +331,7 @@ def test_colour_is_for_terminals(folder: Path) -> None:
     command = Recording("session.jsonl", "--upstream", "http://127.0.0.1:9", stdout=theirs, env=environment)
     with os.fdopen(ours, encoding="utf-8") as out:
         os.close(theirs)
-        assert out.readline().startswith("\033[1mRecording http://127.0.0.1:9 into session.jsonl on ")
+        assert out.readline().startswith("\033[1mRecording on http://127.0.0.1:")
     command.__exit__()
 
 

@@ -92,7 +92,7 @@ def _record(given: argparse.Namespace) -> NoReturn:
                 on_saved=lambda call, failure: ended.put(partial(print_saved, call, failure)),
             )
             server.start()
-            announce(f"{fake.upstream} into {path}", server, fake.environ, "Recording")
+            announce("Recording", server, fake.environ, f"Calls go on to {fake.upstream} and are written to {path}")
             while True:
                 call_next(ended)
     except BaseException as error:

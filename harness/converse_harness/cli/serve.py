@@ -185,7 +185,7 @@ def run(given: argparse.Namespace) -> int:
         if given.until_stdin_closes:
             when_stdin_closes(lambda: ended.put(closed.set))
         with ready_file(given.ready_file, server.url):
-            announce(what, server, {} if fake is None else fake.environ)
+            announce(f"Serving {what or 'the control API'}", server, {} if fake is None else fake.environ)
             while not closed.is_set():
                 call_next(ended)
                 if watcher is not None and fake is not None and watcher.changed():

@@ -87,16 +87,20 @@ def call_next(ended: Ended) -> None:
         ended.get(timeout=_LOOK_EVERY)()
 
 
-def announce(what: str, server: ConverseServer, environ: Mapping[str, str], doing: str = "Serving") -> None:
+def announce(doing: str, server: ConverseServer, environ: Mapping[str, str], more: str = "") -> None:
     """Print the address of a server, the address of its page with the calls, and environment variables for clients.
 
-    `what` describes the server's script; "" means that the server has only the control API.
+    `doing` says in the first line what the server does. The line has no other URL than the server's, because people and
+    programs take the first URL for its address. `more` is a line below it. `environ` is empty if the server has only
+    the control API.
     """
-    say(f"{doing} {what or 'the control API'} on {server.url}        HTTP/1.1 and HTTP/2", BOLD)
+    say(f"{doing} on {server.url}        HTTP/1.1 and HTTP/2", BOLD)
+    if more:
+        say(more)
     say(f"Its calls, in a browser: {server.page_url}\n")
-    if not what:
+    if not environ:
         say(f"  POST {server.url}{FAKES} opens a fake; {server.url}/__converse/openapi.json describes it")
-    for names in _EXPORTED if what else ():
+    for names in _EXPORTED if environ else ():
         say(f"  export {' '.join(f'{name}={shlex.quote(environ[name])}' for name in names)}")
     say()
 
