@@ -128,10 +128,10 @@ class ChangedHistory(CallError):
     >>> import boto3
     >>> from converse_harness import fake_converse, reply
     >>> messages = [{"role": "user", "content": [{"text": "?"}]}]
-    >>> with fake_converse(reply.text("It is 18 °C.").times(2), history="fail"):
+    >>> with fake_converse(reply.text("It is 18 °C and sunny.").times(2), history="fail"):
     ...     client = boto3.client("bedrock-runtime")
     ...     message = client.converse(modelId="m", messages=messages)["output"]["message"]
-    ...     message["content"][0]["text"] = "It is 17 °C."
+    ...     message["content"][0]["text"] = "It is 17 °C and sunny."
     ...     client.converse(modelId="m", messages=[*messages, message, *messages])
     ChangedHistory: ...
     """

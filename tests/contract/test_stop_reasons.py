@@ -49,11 +49,11 @@ def raises(outcome: Outcome, trace: Mapping[str, Any]) -> Outcome:
     raise Blocked(outcome.text)
 
 
-def contract_of(ends: Ends, names: list[str] | None = None) -> ConsumerContract:
+def contract_of(ends: Ends, names: list[str] | None = None, number: int = 30) -> ConsumerContract:
     """The contract of a right consumer but for what it makes of a guardrail's words; `names` are those of its error."""
 
     class Consumer(ConsumerContract):
-        examples = 30
+        examples = number
 
         def consume(self, target: Target) -> Outcome:
             events = [*target.client.converse_stream(**target.request)["stream"]]
@@ -99,7 +99,7 @@ def test_another_error_may_be_one_that_could_not_read_the_answer() -> None:
 @pytest.mark.parametrize("stop_reason", ["end_turn", "stop", None])
 def test_words_without_a_sign_are_taken_for_those_of_the_model(stop_reason: str | None) -> None:
     accused = [name for name in BLOCKED if name not in MASKED]
-    found = flaws(contract_of(ended(stop_reason)), *BLOCKED, "any_answer")
+    found = flaws(contract_of(ended(stop_reason), number=60), *BLOCKED, "any_answer")
     assert found == dict.fromkeys([*accused, "any_answer"], "mishandled: silent success")
 
 

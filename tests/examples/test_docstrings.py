@@ -17,6 +17,8 @@ PACKAGES = ("converse_harness", "converse_strategies")
 def modules() -> Iterator[ModuleType]:
     """Every module of the packages."""
     for package in map(import_module, PACKAGES):
+        for name in package.__all__:
+            getattr(package, name)  # a class that says it is of the package is found there, once it is loaded
         yield package
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             yield import_module(found.name)
