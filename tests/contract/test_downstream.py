@@ -39,6 +39,9 @@ BUGS: Final[Mapping[str, Bug]] = {
             "empty_200": "silent success",
         },
     ),
+    "every tool with a type is run by the service": Bug(
+        'block["tool"].get("type") != "server_tool_use"', '"type" not in block["tool"]', {"tool_typed": "lost"}
+    ),
     "all reasoning is text": Bug(
         'elif "text" in member["delta"].get("reasoningContent", {}):',
         'elif "reasoningContent" in member["delta"]:',
@@ -103,7 +106,7 @@ def test_a_consumer_of_forty_lines_passes(tests: str, examples: int, pytester: p
     [picked(*SOME, *FOUND), pytest.param("test_case", marks=pytest.mark.slow)],
     ids=["some", "all"],
 )
-def test_three_bugs_are_found_and_nothing_else(tests: str, pytester: pytest.Pytester) -> None:
+def test_the_bugs_are_found_and_nothing_else(tests: str, pytester: pytest.Pytester) -> None:
     pytester.makepyfile(consumer=with_bugs(*BUGS), test_consumer=CONTRACT)
     result = run(pytester, "-k", tests)
     assert outcomes(pytester) == dict.fromkeys(FOUND, "failure")
