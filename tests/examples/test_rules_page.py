@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from converse_harness.bedrock.models import MODELS, Model
-from converse_harness.bedrock.rules import GATEWAY, LEVELS, PROFILES, RULES, VERDICTS, Rule, Witness
+from converse_harness.bedrock.rules import GATEWAY, LEVELS, NOTING, PROFILES, RULES, VERDICTS, Rule, Witness
 from converse_harness.bedrock.rules.rule import WITNESS_KINDS, Claude
 from tests.examples.tables import DOCS, Row, Tables, code, names, with_tables, write
 
@@ -38,7 +38,7 @@ def gateway() -> Iterator[Row]:
     """The rules of all models, but for some."""
     yield "rule", "what must hold", "Bedrock's message", "not of", "who saw it, and when"
     for rule in GATEWAY:
-        if rule.verdict != "note":
+        if rule.verdict not in NOTING:
             yield *_told(rule), "; ".join(_but(rule)), _seen(rule)
 
 
@@ -46,7 +46,7 @@ def profiles() -> Iterator[Row]:
     """The rules of single families."""
     yield "rule", "what must hold", "Bedrock's message", "of", "who saw it, and when"
     for rule in PROFILES:
-        if rule.verdict != "note":
+        if rule.verdict not in NOTING:
             yield *_told(rule), ", ".join(map(_name, rule.models.only)), _seen(rule)
 
 
@@ -63,6 +63,14 @@ def noted() -> Iterator[Row]:
                 _all(rule.against),
                 rule.remark,
             )
+
+
+def ignored() -> Iterator[Row]:
+    """What has no effect."""
+    yield "note", "what must hold, or the part that breaks it is ignored", "who saw it, and when"
+    for rule in RULES:
+        if rule.verdict == "ignored":
+            yield code(rule.name), rule.what, _seen(rule)
 
 
 def models() -> Iterator[Row]:
@@ -115,6 +123,7 @@ TABLES: Final[Tables] = {
     "gateway": gateway,
     "profiles": profiles,
     "noted": noted,
+    "ignored": ignored,
     "models": models,
 }
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from converse_harness import bedrock
-from converse_harness.bedrock.rules import RULES, RuleRequest, refusals_of
+from converse_harness.bedrock.rules import RULES, RuleRequest, notes_of, refusals_of
 from converse_harness.bedrock.rules.asked import has_to_look
 from converse_harness.errors import DamagedData
 from converse_strategies import shapes
@@ -53,10 +53,8 @@ def test_no_rule_raises(body: Json, model_id: str, operation: str) -> None:
         read = bedrock.read_json(bedrock.operation(operation).input_shape.name, body)
     except DamagedData:
         return
-    found = [
-        (refusal.rule, refusal.path, refusal.message)
-        for refusal in refusals_of(RuleRequest(operation, model_id, read), "strict")
-    ]
+    asked = RuleRequest(operation, model_id, read)
+    found = [(each.rule, each.path, each.message) for each in (*refusals_of(asked, "strict"), *notes_of(asked))]
     assert len(found) == len({rule.name for rule, _, _ in found}) <= len(RULES)
     assert all(path and message and "{errors}" not in message for _, path, message in found)
 

@@ -6,7 +6,16 @@ import pytest
 
 from converse_harness import bedrock
 from converse_harness.bedrock.models import bare
-from converse_harness.bedrock.rules import BY_NAME, RULES, RuleLevel, RuleRequest, notes_of, refusal_of, refusals_of
+from converse_harness.bedrock.rules import (
+    BY_NAME,
+    NOTING,
+    RULES,
+    RuleLevel,
+    RuleRequest,
+    notes_of,
+    refusal_of,
+    refusals_of,
+)
 from tests.rules.asking import (
     CACHE_POINT,
     NOVA,
@@ -37,7 +46,7 @@ def test_every_rule_has_a_request_that_breaks_it() -> None:
 @pytest.mark.parametrize(("name", "broken"), BROKEN.items(), ids=BROKEN)
 def test_a_request_that_breaks_one_rule(name: str, broken: Broken) -> None:
     bedrock.read_json(bedrock.operation(broken.operation).input_shape.name, broken.asked.body)
-    noted = BY_NAME[name].verdict == "note"
+    noted = BY_NAME[name].verdict in NOTING
     found = notes_of(broken.asked) if noted else refusals_of(broken.asked, "strict")
     refused = [(each.rule.name, each.path, each.message) for each in found]
     assert refused == [(name, broken.path, broken.message)]
@@ -49,7 +58,7 @@ def test_levels(name: str, broken: Broken) -> None:
     found = refusal_of(broken.asked)
     verdict = BY_NAME[name].verdict
     assert (found is None) == (verdict != "refuse")
-    assert (refusal_of(broken.asked, "strict") is None) == (verdict == "note")
+    assert (refusal_of(broken.asked, "strict") is None) == (verdict in NOTING)
     assert found == refusal_of(broken.asked, "warn")
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from converse_harness import bedrock
-from converse_harness.bedrock.rules import RuleRequest, refusal_of
-from tests.rules.asking import NOVA, TEXT, assistant, document, use, user
+from converse_harness.bedrock.rules import RuleLevel, RuleRequest, notes_of, refusal_of
+from tests.rules.asking import NOVA, TEXT, assistant, document, image, use, user
 
 Json = dict[str, Any]
 
@@ -16,7 +16,6 @@ FAILED = "failed to satisfy constraint: Member must"
 TOOL = f"{FAILED} satisfy regular expression pattern: [a-zA-Z0-9_-]+"
 NOT_EMPTY = f"{FAILED} have length greater than or equal to 1"
 NULL = f"{FAILED} not be null"
-NO_MEMBER = f"{FAILED} be one of the model"
 ROLES = ", ".join(bedrock.enum("ConversationRole"))
 METADATA = r"[a-zA-Z0-9\s:_@$#=/+,-.]"
 LENGTHS = "Member must have length less than or equal to 256, Member must have length greater than or equal to"
@@ -100,21 +99,6 @@ TOLD: dict[str, tuple[Json, list[str]]] = {
             ),
         ],
     ),
-    "unknown members": (
-        {"inferenceConfg": {}, "inferenceConfig": {"max_tokens": [1, True]}},
-        [
-            f"Value '{{}}' at 'inferenceConfg' {NO_MEMBER}",
-            f"Value '[1, true]' at 'inferenceConfig.max_tokens' {NO_MEMBER}",
-        ],
-    ),
-    "an unknown member that is called as one of the path": (
-        {"inferenceConfig": {"modelId": "m"}},
-        [f"Value 'm' at 'inferenceConfig.modelId' {NO_MEMBER}"],
-    ),
-    "an unknown member of a union that has a known one": (
-        {"messages": [user({**TEXT, "type": "text"})]},
-        [f"Value at 'messages.1.member.content.1.member.type' {NO_MEMBER}"],
-    ),
 }
 
 
@@ -122,6 +106,51 @@ TOLD: dict[str, tuple[Json, list[str]]] = {
 def test_constraints(body: Json, told: list[str]) -> None:
     count = f"{len(told)} validation error{'s' if len(told) > 1 else ''} detected: "
     assert said_of(body) == count + "; ".join(told)
+
+
+OTHER_FIELDS = "fields that only some models have belong in additionalModelRequestFields"
+
+IGNORED: dict[str, tuple[Json, list[tuple[str, str]]]] = {
+    "a field of some models": (
+        {"top_k": 5, "inferenceConfig": {"topK": 5}},
+        [("top_k", OTHER_FIELDS), ("inferenceConfig.topK", OTHER_FIELDS)],
+    ),
+    "a parameter that stands too high": ({"maxTokens": 5}, [("maxTokens", "AWS has inferenceConfig.maxTokens")]),
+    "a parameter that stands too deep": (
+        {"inferenceConfig": {"toolChoice": {"auto": {}}, "modelId": "m"}},
+        [
+            ("inferenceConfig.toolChoice", "AWS has toolConfig.toolChoice"),
+            ("inferenceConfig.modelId", "AWS has modelId"),
+        ],
+    ),
+    "another spelling": (
+        {"inferenceConfg": {}, "stop_sequences": [], "toolConfig": {"tools": [tool("look", input_schema={})]}},
+        [
+            ("inferenceConfg", "AWS has inferenceConfig"),
+            ("stop_sequences", "AWS has inferenceConfig.stopSequences"),
+            ("toolConfig.tools[0].toolSpec.input_schema", "AWS has toolConfig.tools[0].toolSpec.inputSchema"),
+        ],
+    ),
+    "what is nowhere": (
+        {"messages": [user(TEXT, {"image": image()["image"] | {"name": "a"}})]},
+        [("messages[0].content[1].image.name", f"AWS has {', '.join(bedrock.shape('ImageBlock').members)} there")],
+    ),
+}
+
+
+@pytest.mark.parametrize("level", ["default", "strict"])
+@pytest.mark.parametrize(("body", "told"), IGNORED.values(), ids=IGNORED)
+def test_what_bedrock_ignores(body: Json, told: list[tuple[str, str]], level: RuleLevel) -> None:
+    asked = RuleRequest("Converse", NOVA, {"messages": [user(TEXT)]} | body)
+    assert refusal_of(asked, level) is None
+    [note] = notes_of(asked)
+    message = ", ".join(f"{path} (misplaced? {advice})" for path, advice in told)
+    assert (note.rule.name, note.path, note.message) == ("members_are_known", told[0][0], message)
+
+
+def test_a_union_with_an_unknown_member_beside_a_known_one_is_refused() -> None:
+    said = said_of({"messages": [user({**TEXT, "type": "text"})]})
+    assert said.startswith("ContentBlock object at messages.0.content.0 can only set one of the following keys: text, ")
 
 
 UNSET: dict[str, Json] = {

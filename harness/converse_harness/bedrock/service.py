@@ -265,10 +265,13 @@ def is_union(shape: Shape) -> bool:
     return bool(shape.metadata.get("union") or shape.serialization.get("eventstream"))
 
 
-def nearest(name: object, known: Iterable[str]) -> str | None:
-    """Return the most similar known name, ignoring case; None if no name is similar."""
+def nearest(name: object, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+    """Return the most similar known name, ignoring case; None if no name is similar.
+
+    `cutoff`, from 0 to 1, is the least similarity that counts, as in `difflib.get_close_matches`.
+    """
     by_lower = {each.lower(): each for each in known}
-    close = difflib.get_close_matches(str(name).lower(), by_lower, n=1)
+    close = difflib.get_close_matches(str(name).lower(), by_lower, n=1, cutoff=cutoff)
     return by_lower[close[0]] if close else None
 
 

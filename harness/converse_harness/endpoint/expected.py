@@ -19,6 +19,7 @@ _NEVER_REFUSED: Final[Mapping[str, str]] = {
     "lenient": "nothing is refused with rules={level!r}. Leave this setting out, or hold the "
     'test to the rules: @pytest.mark.converse(rules="default"), fake_converse(rules="default").',
     "note": "this rule is only noted, because newer models or answers speak against it. Look for it in fake.notes.",
+    "ignored": "Bedrock ignores what breaks this rule, so the rule is only noted. Look for it in fake.notes.",
     "strict": "this rule refuses only at the strict level, and the level is {level!r}. Raise "
     'it: @pytest.mark.converse(rules="strict"), fake_converse(rules="strict").',
 }

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from converse_harness.bedrock.rules import Refusal
+from converse_harness.bedrock.rules import Refusal, Verdict
 from converse_harness.bedrock.service import nearest
 from converse_harness.endpoint.cache import use_of
 from converse_harness.endpoint.call import SCRIPTED, Call
@@ -195,9 +195,15 @@ def malformed_request(call: Call) -> RefusedRequest:
 
 
 def noted_request(call: Call, refusal: Refusal) -> str:
-    """Return the note about a request that the fake answered, although Bedrock would or may refuse the request."""
-    would = "may" if refusal.rule.verdict == "note" else "would"
-    return mask(f"Bedrock {would} refuse call {call.number}: {refusal.message}\n\n{_evidence(call, refusal)}")
+    """Return the note about a request that the fake answered, although Bedrock would or may refuse it, or ignores a
+    part of it.
+    """
+    does = _NOTED.get(refusal.rule.verdict, "would refuse")
+    return mask(f"Bedrock {does} call {call.number}: {refusal.message}\n\n{_evidence(call, refusal)}")
+
+
+_NOTED: Final[Mapping[Verdict, str]] = {"note": "may refuse", "ignored": "ignores a part of"}
+"""Maps the verdicts in NOTING to what Bedrock does with a request that breaks such a rule."""
 
 
 def _evidence(call: Call, refusal: Refusal) -> str:

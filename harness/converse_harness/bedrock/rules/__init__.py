@@ -13,12 +13,23 @@ from converse_harness.bedrock.rules.contents import CONTENTS
 from converse_harness.bedrock.rules.families import OTHER_FAMILIES
 from converse_harness.bedrock.rules.gateway import REQUEST
 from converse_harness.bedrock.rules.nova import NOVA
-from converse_harness.bedrock.rules.rule import LEVELS, VERDICTS, Models, Refusal, Rule, RuleLevel, Verdict, Witness
+from converse_harness.bedrock.rules.rule import (
+    LEVELS,
+    NOTING,
+    VERDICTS,
+    Models,
+    Refusal,
+    Rule,
+    RuleLevel,
+    Verdict,
+    Witness,
+)
 
 __all__ = [
     "BY_NAME",
     "GATEWAY",
     "LEVELS",
+    "NOTING",
     "PROFILES",
     "RULES",
     "VERDICTS",
@@ -67,13 +78,14 @@ def refusals_of(asked: RuleRequest, level: RuleLevel = "default") -> Iterator[Re
 
 
 def notes_of(asked: RuleRequest) -> Iterator[Refusal]:
-    """Yield a Refusal for each broken rule that Bedrock may no longer enforce; such a rule never refuses a request.
+    """Yield a Refusal for each broken rule that never refuses a request: Bedrock may no longer enforce the rule, or
+    ignores what breaks it.
 
     >>> asked = {"messages": [{"role": "user", "content": [{"text": "Hello?"}]}] * 2}
     >>> [each.rule.name for each in notes_of(RuleRequest("Converse", "anthropic.claude-3-haiku-20240307-v1:0", asked))]
     ['roles_alternate']
     """
-    yield from _broken(asked, _rules_for(asked.model.id, ("note",), asked.parts))
+    yield from _broken(asked, _rules_for(asked.model.id, NOTING, asked.parts))
 
 
 def _broken(asked: RuleRequest, rules: Iterable[Rule]) -> Iterator[Refusal]:

@@ -84,10 +84,15 @@ REQUEST: Final = (
     Rule(
         "members_are_known",
         "the body has no member that AWS's API model does not have",
-        "{errors}",
+        "{members}",
         words.unknown_members,
-        (documented("AWS's API model", "2026-11"),),
-        remark="the wording is ours: AWS's SDKs do not send such a member",
+        (
+            recorded("crmne/ruby_llm, an image's name", "2025-09-16", "Claude 3.5 Sonnet, 3.7 Sonnet"),
+            recorded("crmne/ruby_llm, top_k beside the messages", "2025-09-16", "Claude 3.5 Haiku"),
+            recorded("vercel/ai, topK in inferenceConfig", "2026-09", "Claude Opus 5"),
+        ),
+        remark="AWS's SDKs do not send such a member; in a union it is refused",
+        verdict="ignored",
     ),
     Rule(
         "unions_have_one_member",
@@ -98,7 +103,7 @@ REQUEST: Final = (
             reported("envoyproxy/ai-gateway#1717", "2026-01-01"),
             documented("API_runtime_ContentBlock", "2026-10"),
         ),
-        remark="of other unions than content blocks thought",
+        remark="of other unions than content blocks, and of members that AWS's API model lacks, thought",
     ),
     Rule(
         "prompts_have_settings_of_their_own",

@@ -83,15 +83,20 @@ CLIENTS_KNOW: Final = coded("several clients", "2026-11")
 """A Witness (evidence for a rule): facts about a model in the source code of several clients, read in November 2026."""
 
 
-Verdict = Literal["refuse", "note", "strict"]
+Verdict = Literal["refuse", "note", "ignored", "strict"]
 """How a request that breaks a rule is treated; `VERDICTS` describes each verdict."""
 
 VERDICTS: Final[Mapping[Verdict, str]] = {
     "refuse": "Bedrock is known to refuse such requests, and these models accepted none of them later",
     "note": "Bedrock was seen to refuse such requests, but a newer witness contradicts this, or the date is unknown: "
     "they get a note",
+    "ignored": "Bedrock ignores the part of the request that breaks the rule, so this part has no effect: they get "
+    "a note",
     "strict": "such requests are refused at the strict level only",
 }
+
+NOTING: Final[tuple[Verdict, ...]] = ("note", "ignored")
+"""The verdicts of the rules that never refuse a request."""
 
 
 RuleLevel = Literal["off", "warn", "default", "strict"]
@@ -165,7 +170,8 @@ ALL_MODELS: Final = Models()
 class Rule:
     """A rule for requests.
 
-    `what` is the condition that a request must meet; otherwise, Bedrock answers with `error` and `message`. `find`
+    `what` is the condition that a request must meet; otherwise, Bedrock answers with `error` and `message`. (If the
+    verdict is "ignored", Bedrock answers as if the broken part were absent, and `message` names this part.) `find`
     yields each RuleViolation, whose values replace the placeholders in `message`. `models` are the models to which the
     rule is known to apply. `witnesses` are the observations of the message, the oldest first; without a witness the
     wording is ours. `against` are observations of the same models that contradict the rule. `remark` contains other

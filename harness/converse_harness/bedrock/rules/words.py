@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Final, cast
 
 from converse_harness import bedrock
 from converse_harness.bedrock import FindingKind, Shape, Violation
-from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, labels, needs
+from converse_harness.bedrock.rules.asked import FIELDS, RuleRequest, RuleViolation, labels, needs
+from converse_harness.bedrock.service import nearest
 
 Steps = tuple[str | int, ...]
 
@@ -182,12 +183,10 @@ _CONSTRAINTS: Final[Mapping[FindingKind, Callable[[Violation, Any], Iterator[str
     FindingKind.ENUM: _saying(_one_of),
     FindingKind.PATTERN: _saying(_pattern),
     FindingKind.REQUIRED: _saying(lambda _: "Member must not be null"),
-    FindingKind.UNION: _saying(lambda _: "Member must have exactly one of its members set"),
-    FindingKind.UNKNOWN: _saying(lambda _: "Member must be one of the model"),
     FindingKind.TYPE: _saying(lambda _: "Member must be of the type of the model"),
 }
-"""Maps each kind of violation to the function that yields the text of the constraint. The texts of the last three kinds
-are ours, not the service's."""
+"""Maps each kind of violation to the function that yields the text of the constraint that `broken_constraints`
+reports. The text of the last kind is ours, not the service's."""
 
 
 _KEYS: Final = {
@@ -231,13 +230,50 @@ def _broken_labels(shape: str, model_id: str) -> Sequence[Violation]:
 
 @needs(_VIOLATION)
 def unknown_members(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find members that AWS's API model lacks, and report all of them in one message.
+    """Find members of structures that AWS's API model lacks, and report all of them in one message.
 
-    Unions without a known member are left to `unset_unions`.
+    Unions are left to `unset_unions` and `unions_of_several`.
     """
-    unset = {steps for steps, _ in _unset_unions(asked)}
-    found = [each for each in _violations(asked) if each.kind is FindingKind.UNKNOWN and each.steps not in unset]
-    yield from _breach(asked, asked.body, found)
+    found = [each for each in _violations(asked) if each.kind is FindingKind.UNKNOWN and not _in_union(each)]
+    if found:
+        members = ", ".join(f"{_people_path(_steps_of(each))} ({_advice(asked.shape, each)})" for each in found)
+        yield RuleViolation(_people_path(_steps_of(found[0])), {"members": members})
+
+
+def _in_union(violation: Violation) -> bool:
+    return bedrock.is_union(bedrock.shape(violation.shape))
+
+
+_ALIKE: Final = 0.85
+"""How similar a name must be to the name of a member. `max_tokens` is similar to `maxTokens`, `topK` not to `topP`."""
+
+
+def _advice(request: str, violation: Violation) -> str:
+    """Return where an unknown member may belong.
+
+    >>> found = bedrock.validate("ConverseRequest", {"modelId": "m", "max_tokens": 5, "inferenceConfig": {"topK": 5}})
+    >>> [_advice("ConverseRequest", each) for each in found if each.kind is FindingKind.UNKNOWN]
+    ['misplaced? AWS has inferenceConfig.maxTokens', 'misplaced? fields that only some models have belong in \
+additionalModelRequestFields']
+    """
+    own = bedrock.shape(violation.shape).members
+    prefix = f"{_people_path(violation.steps)}." if violation.steps else ""
+    places = {**_places(request), **{name: prefix + name for name in own}}
+    close = nearest(violation.limit, places, cutoff=_ALIKE)
+    if close is not None:
+        return f"misplaced? AWS has {places[close]}"
+    if violation.steps in ((), ("inferenceConfig",)):
+        return f"misplaced? fields that only some models have belong in {FIELDS}"
+    return f"misplaced? AWS has {', '.join(own)} there"
+
+
+@cache
+def _places(request: str) -> Mapping[str, str]:
+    """Return, by name, the paths of the members of a request's shape and of its structures; lists are left out."""
+    members = bedrock.shape(request).members
+    structures = {name: shape for name, shape in members.items() if shape.type_name == "structure"}
+    inner = {name: f"{each}.{name}" for each, shape in structures.items() for name in shape.members}
+    return {**inner, **{name: name for name in members}}
 
 
 @needs(_VIOLATION)
@@ -254,17 +290,15 @@ def _about_union(steps: Steps, shape: str) -> RuleViolation:
 
 @needs(_VIOLATION)
 def unions_of_several(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find unions with several members that AWS's API model contains."""
+    """Find unions with several members, of which AWS's API model contains at least one."""
     for each in _violations(asked):
-        if each.kind is FindingKind.UNION and len(_known(asked, each)) > 1:
+        if each.kind is FindingKind.UNION and _known(asked, each):
             yield _about_union(each.steps, each.shape)
 
 
 def _unset_unions(asked: RuleRequest) -> Iterator[tuple[Steps, str]]:
     for each in _violations(asked):
-        union = each.kind is FindingKind.UNION or (
-            each.kind is FindingKind.UNKNOWN and bedrock.is_union(bedrock.shape(each.shape))
-        )
+        union = each.kind is FindingKind.UNION or (each.kind is FindingKind.UNKNOWN and _in_union(each))
         if union and not _known(asked, each):
             yield each.steps, each.shape
 
