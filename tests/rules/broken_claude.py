@@ -60,6 +60,13 @@ BROKEN: dict[str, Broken] = {
         [user(TEXT, {"text": ""})],
         SONNET,
     ),
+    "claude_results_have_texts": Broken(
+        "messages[2].content[0].toolResult.content[0].text",
+        PREFIX + "messages: text content blocks must be non-empty",
+        [user(TEXT), assistant(use()), user(result("a", {"text": ""}))],
+        SONNET,
+        body=config(),
+    ),
     "claude_is_not_given_whitespace": Broken(
         "messages[0].content",
         PREFIX + "messages: text content blocks must contain non-whitespace text",

@@ -103,6 +103,7 @@ def test_what_a_model_accepts_is_not_refused() -> None:
     for name, accepting in (
         ("first_message_is_the_users", SONNET),
         ("text_is_not_blank", SONNET),
+        ("text_is_not_blank", "us.amazon.nova-micro-v1:0"),
     ):
         asked = BROKEN[name].asked
         assert refusal_of(asked) is not None

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from converse_harness.bedrock.rules import caching, conversation, thinking
-from converse_harness.bedrock.rules.asked import in_blocks, in_request, in_shown
-from converse_harness.bedrock.rules.rule import MODEL, Claude, Models, Rule, documented, recorded, reported
+from converse_harness.bedrock.rules.asked import in_blocks, in_request, in_results
+from converse_harness.bedrock.rules.rule import MODEL, Claude, Models, Rule, coded, documented, recorded, reported
 
 _CLAUDE: Final = Models(only=(Claude(),))
 _CLAUDE_4_ON: Final = Models(only=(Claude(since=(4,)),))
 _CLAUDE_4_7_ON: Final = Models(only=(Claude(since=(4, 7)),))
 
+_EMPTY: Final = MODEL + "messages: text content blocks must be non-empty"
 _PREFILL: Final = (
     "This model does not support assistant message prefill. The conversation must end with a user message."
 )
@@ -34,20 +35,30 @@ CLAUDE_TALK: Final = (
             reported("theopenco/llmgateway#3127", "", "Claude Opus 4.8"),
             recorded("0xPlaygrounds/rig", "2026-07-10", "Nova Lite"),
             recorded("openllmetry", "", "Titan"),
+            recorded("crmne/ruby_llm, its bedrock cassettes", "2025-09-16", "Claude 3.5 Haiku"),
+            recorded("crewAI, test_bedrock_mcp_tool_with_optional_fields_no_schema_errors", "2026-02-25", "3 Haiku"),
             reported("strands-agents/harness-sdk, its live tests", "", "Claude Sonnet 4.6"),
         ),
         remark="nobody reports it after March 2025",
     ),
     Rule(
         "claude_is_given_texts",
-        "a text for Claude is not empty",
-        MODEL + "messages: text content blocks must be non-empty",
-        in_shown("text", lambda text: not text),
-        (
-            reported("Kilo-Org/kilocode#6757", "2026-03-08"),
-            reported("NousResearch/hermes-agent#55092", "2026-06-29"),
-        ),
+        "a text in a message to Claude is not empty",
+        _EMPTY,
+        in_blocks("text", lambda text: not text),
+        (reported("Kilo-Org/kilocode#6757", "2026-03-08"),),
         _CLAUDE_4_ON,
+    ),
+    Rule(
+        "claude_results_have_texts",
+        "a text in a tool's result for Claude is not empty",
+        _EMPTY,
+        in_results("text", breaks=lambda text: not text),
+        (coded("NousResearch/hermes-agent#55092", "2026-06-29"),),
+        _CLAUDE_4_ON,
+        against=(recorded("pydantic-ai, test_empty_tool_return[bedrock_claude]", "2026-02-11", "Sonnet 4.5"),),
+        remark="the thread for it reads code, and shows no call",
+        verdict="note",
     ),
     Rule(
         "claude_is_not_given_whitespace",

@@ -213,7 +213,14 @@ REQUEST: Final = (
             reported("langchain-ai/langchain-aws#403", "2025-03-27", "Titan"),
             reported("boto/botocore#3525", "2025-07-23", "Claude 3.7"),
         ),
-        Models(but={Claude(since=(4,)): "it has its own rule: claude_is_given_texts"}),
+        Models(
+            but={
+                Claude(since=(4,)): "it has its own rule: claude_is_given_texts",
+                "amazon.nova-micro*": recorded(
+                    "pydantic-ai, test_bedrock_model_with_instructions_only", "2026-03-06", "beside a system prompt"
+                ),
+            }
+        ),
     ),
     Rule(
         "guard_content_is_not_blank",
