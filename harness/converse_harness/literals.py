@@ -79,7 +79,6 @@ ErrorName: TypeAlias = Literal[
     "ServiceQuotaExceededException",
     "ServiceUnavailableException",
     "ThrottlingException",
-    "UnknownOperationException",
     "UnrecognizedClientException",
     "ValidationException",
 ]

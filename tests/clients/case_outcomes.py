@@ -22,6 +22,7 @@ from tests.clients.case_rows import (
     WORDS,
     alike,
     asks,
+    breaks,
     fails,
     in_stream,
     refused,
@@ -201,7 +202,7 @@ ERRORS: Final[Mapping[str, Row]] = {
     "throttled_tokens": repeated("ThrottlingException"),
     "throttled_tokens_per_day": repeated("ThrottlingException"),
     "unknown_error": unmodelled("FutureException"),
-    "unknown_operation": unmodelled("UnknownOperationException"),
+    "unknown_operation": Row(breaks("", "ChecksumMismatch").stream, Made()),
     "unrecognized_client": unmodelled("UnrecognizedClientException"),
     "validation_error": refused("ValidationException"),
 }

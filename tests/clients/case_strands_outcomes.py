@@ -209,7 +209,7 @@ ERRORS: Final[Mapping[str, Pair]] = {
     "throttled_tokens": both(THROTTLED),
     "throttled_tokens_per_day": both(THROTTLED),
     "unknown_error": both(raises("ClientError")),
-    "unknown_operation": both(raises("ClientError")),
+    "unknown_operation": (raises("ChecksumMismatch"), raises("KeyError")),
     "unrecognized_client": both(raises("ClientError")),
     "validation_error": both(raises("ValidationException")),
 }

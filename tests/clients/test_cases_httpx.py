@@ -64,6 +64,7 @@ DIFFERENCES: Final[Differences] = {
     "bad_prelude_crc": Differs(CHECKS, stream={"error": "prelude_checksum_mismatch"}),
     "garbage_after_end": Differs(CHECKS, stream={"error": "prelude_checksum_mismatch"}),
     "json_for_stream": Differs(CHECKS, stream={"error": "prelude_checksum_mismatch"}),
+    "unknown_operation": Differs(CHECKS, stream={"error": "prelude_checksum_mismatch"}),
     "truncated_frame": Differs(CHECKS_THE_END, stream={"error": "truncated_frame"}),
     "cut_in_prelude": Differs(CHECKS_THE_END, stream={"error": "truncated_frame"}),
     "cut_in_headers": Differs(CHECKS_THE_END, stream={"error": "truncated_frame"}),

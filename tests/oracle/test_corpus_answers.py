@@ -26,7 +26,6 @@ OUTSIDE_THE_CORPUS = {
     "GuardrailWordPolicyAssessment",
     "InvalidSignatureException",
     "SerializationException",
-    "UnknownOperationException",
 }
 
 

@@ -23,6 +23,9 @@ HELPERS = {
 }
 """The recorded texts that a helper says by itself; any other is a `validation_error` with that text."""
 
+BODY = b'{"messages":[{"role":"user","content":[{"text":"hi"}]}]}'
+PATHS = {"Converse": "converse", "ConverseStream": "converse-stream"}
+
 NOT_COMPARED = {"content-length", "date", "x-amzn-requestid"}
 """Date and request id are those of the request; the length has a test of its own."""
 
@@ -60,7 +63,7 @@ def built(recorded: Recorded) -> tuple[int, tuple[tuple[str, str], ...], bytes]:
     """Status, headers and body of what the helper makes of it."""
     message = json.loads(recorded.body)["message"]
     made: Reply = HELPERS.get(message) or reply.validation_error(message)
-    request = Request("POST", recorded.path, (), b'{"messages":[{"role":"user","content":[{"text":"hi"}]}]}')
+    request = Request("POST", recorded.path, (), BODY)
     assert route(request) is not None
     response = Endpoint(made).exchange(request).response
     return response.status, response.headers, b"".join(chunk.data for chunk in response.chunks)
@@ -112,3 +115,16 @@ def test_the_order_of_headers(errors: list[Recorded]) -> None:
         _, headers, _ = built(recorded)
         names = [name for name, _ in headers]
         assert ["Date", *names] == [name for name, _ in recorded.headers]
+
+
+@pytest.mark.parametrize("operation", PATHS)
+def test_the_answer_to_a_path_that_is_no_operation(shared: Path, operation: str) -> None:
+    """Recorded once of each operation, without headers: a 200 whose body is no answer."""
+    corpus = shared / "corpus-2"
+    index = json.loads((corpus / "index.json").read_text())
+    files = [entry["file"] for entry in index if "unknown-operation" in entry["file"]]
+    answers = [json.loads((corpus / file).read_text()) for file in files]
+    [recorded] = (each["response"] for each in answers if each["operation"] == operation)
+    exchange = Endpoint(reply.unknown_operation()).exchange(Request("POST", f"/model/m/{PATHS[operation]}", (), BODY))
+    body = b"".join(chunk.data for chunk in exchange.response.chunks)
+    assert (exchange.response.status, json.loads(body)) == (recorded["status"], recorded["body"])

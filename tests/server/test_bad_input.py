@@ -451,7 +451,7 @@ def test_what_is_unexpected_fails_the_test_and_not_the_server(server: ConverseSe
     fake = server.script()
     with Raw(fake.url) as peer:
         assert peer.ask(fake.url).error[:2] == (400, "ValidationException")
-        assert peer.send(question(fake.url, "nonsense")).answer().error[:2] == (404, "UnknownOperationException")
+        assert b"UnknownOperationException" in peer.send(question(fake.url, "nonsense")).answer().body
     fake.close()
     with pytest.raises(UnexpectedCall):
         fake.check()

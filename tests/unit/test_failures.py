@@ -33,7 +33,6 @@ HELPERS: dict[str, tuple[Reply, int, str]] = {
     "resource_not_found": (reply.resource_not_found(), 404, f"ResourceNotFoundException:{SERVICE}"),
     "service_unavailable": (reply.service_unavailable(), 503, f"ServiceUnavailableException:{SERVICE}"),
     "throttled": (reply.throttled(), 429, f"ThrottlingException:{SERVICE}"),
-    "unknown_operation": (reply.unknown_operation(), 404, f"UnknownOperationException:{GATEWAY}"),
     "unrecognized_client": (reply.unrecognized_client(), 403, f"UnrecognizedClientException:{GATEWAY}"),
     "validation_error": (reply.validation_error("Wrong."), 400, f"ValidationException:{SERVICE}"),
 }
@@ -48,7 +47,8 @@ def travels(made: Reply, operation: str = "converse") -> tuple[int, tuple[tuple[
 def test_every_helper_is_held_to_the_wire() -> None:
     module = "converse_harness.reply.failures"
     made = {name for name in reply.__all__ if getattr(reply, name).__module__ == module}
-    assert made - {"connect_timeout", "connection_refused", "read_timeout"} == HELPERS.keys()
+    others = {"connect_timeout", "connection_refused", "read_timeout", "unknown_operation"}
+    assert made - others == HELPERS.keys()
     modelled = {*bedrock.errors("Converse"), *bedrock.errors("ConverseStream")}
     assert {body.name for body in (made.body for made, _, _ in HELPERS.values()) if hasattr(body, "name")} > modelled
 
@@ -73,6 +73,24 @@ def test_a_helper_on_the_wire(name: str, operation: str) -> None:
     )
 
 
+UNKNOWN_OPERATION = b'{"Output":{"__type":"com.amazon.coral.service#UnknownOperationException"},"Version":"1.0"}'
+
+
+@pytest.mark.parametrize("operation", ["converse", "converse-stream"])
+def test_an_unknown_operation_is_a_200_that_is_no_answer(operation: str) -> None:
+    status, headers, body = travels(reply.unknown_operation(), operation)
+    names = ["Content-Type", "Content-Length", "Connection", "x-amzn-RequestId"]
+    assert (status, [name for name, _ in headers], body) == (200, names, UNKNOWN_OPERATION)
+    assert dict(headers)["Content-Type"] == "application/json"
+    assert pretty(reply.unknown_operation()) == "reply.unknown_operation()"
+
+
+def test_an_unknown_operation_is_no_http_error() -> None:
+    with pytest.raises(ReplyError, match=r"status 200\. Write reply\.unknown_operation\(\)\.$"):
+        reply.error("UnknownOperationException")  # type: ignore[call-overload]  # what its name suggests
+    assert travels(reply.error("UnknownOperationException", "Gone.", status=404))[0] == 404
+
+
 TAKE_A_MESSAGE: dict[str, Callable[[str], Reply]] = {
     "access_denied": reply.access_denied,
     "expired_token": reply.expired_token,
@@ -84,7 +102,6 @@ TAKE_A_MESSAGE: dict[str, Callable[[str], Reply]] = {
     "resource_not_found": reply.resource_not_found,
     "service_unavailable": reply.service_unavailable,
     "throttled": reply.throttled,
-    "unknown_operation": reply.unknown_operation,
     "unrecognized_client": reply.unrecognized_client,
     "validation_error": reply.validation_error,
 }

@@ -124,7 +124,7 @@ def test_the_order_of_keys_is_no_difference() -> None:
     assert ask([], [LONG, POINT], [{"toolSpec": dict(reversed(spec.items()))}])[0] > 0
 
 
-@pytest.mark.parametrize("answer", [reply.throttled(), reply.read_timeout()])
+@pytest.mark.parametrize("answer", [reply.throttled(), reply.read_timeout(), reply.unknown_operation()])
 def test_what_was_not_answered_is_not_cached(answer: Reply) -> None:
     ask = Session(answer)
     ask([], [LONG, POINT])

@@ -111,10 +111,13 @@ def test_a_handler_may_answer_with_an_error() -> None:
     assert (response.status, endpoint.problems) == (429, [])
 
 
-def test_a_path_that_is_no_operation_is_named_by_method_and_path() -> None:
+@pytest.mark.parametrize(
+    ("method", "status", "then"), [("GET", 404, "\n"), ("POST", 200, " Bedrock answers such a path ")]
+)
+def test_a_path_that_is_no_operation_is_named_by_method_and_path(method: str, status: int, then: str) -> None:
     endpoint = Endpoint()
-    exchange = endpoint.exchange(Request("GET", "/nothing", (), b"not json"))
-    assert exchange.response.status == 404
+    exchange = endpoint.exchange(Request(method, "/nothing", (), b"not json"))
+    assert exchange.response.status == status
     (problem,) = endpoint.problems
     assert isinstance(problem, UnexpectedCall)
-    assert str(problem).startswith("GET /nothing is no operation of bedrock-runtime or bedrock.")
+    assert str(problem).startswith(f"{method} /nothing is no operation of bedrock-runtime or bedrock.{then}")

@@ -126,12 +126,8 @@ BEYOND_MODEL: Final[tuple[Beyond, ...]] = (
     ExtraError("UnrecognizedClientException", 403, "AccessDeniedException", _BAD_TOKEN, "a wrong token; Converse"),
     ExtraError("ExpiredTokenException", 403, "AccessDeniedException", _EXPIRED_TOKEN, "an expired token; InvokeModel"),
     ExtraError("InvalidSignatureException", 403, "AccessDeniedException", _SLOW_CLOCK, "a slow clock; Converse"),
-    ExtraError(
-        "UnknownOperationException", 404, "AccessDeniedException", None, "a wrong path; its body is not recorded"
-    ),
     ExtraError("SerializationException", 400, "ValidationException", None, "a body that is no JSON; not recorded"),
 )
 """All known deviations of AWS from AWS's API model, one per row. A row for a member or value has no effect if the API
 model of a newer botocore already contains it. Source: validation of 378 recorded answers against botocore 1.44.5. The
-last two rows are not recorded: they are errors that AWS's gateway is known to send for a request that the gateway
-cannot route or parse."""
+last row is not recorded: AWS's gateway is known to send this error for a request that it cannot parse."""

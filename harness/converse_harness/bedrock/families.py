@@ -252,7 +252,6 @@ ERRORS: Final[Mapping[str, Wording]] = {
         "Model is getting throttled. Try your request again.", RECORDED, "social-growth-studio/req_llm"
     ),
     "ThrottlingException": THROTTLES["requests"],
-    "UnknownOperationException": Wording("The requested operation is not recognized by the service.", OWN_WORDING),
     "UnrecognizedClientException": Wording(
         "The security token included in the request is invalid.", RECORDED, "newrelic/newrelic-python-agent"
     ),

@@ -76,6 +76,13 @@ ERROR_CASES: Final = (
         ),
     ),
     Case(
+        "unknown_operation",
+        "Bedrock does not know the path of the request: status 200, and JSON that is no answer, also for a stream.",
+        "Fail at once, and report that no answer came; never return an empty answer, never hang.",
+        f"{RECORDED} (vercel/ai#17523)",
+        reply.unknown_operation,
+    ),
+    Case(
         "throttled_retry_after",
         "429 ThrottlingException; its headers give the time to wait.",
         "Wait for this time, and ask again.",

@@ -148,13 +148,15 @@ def _call_line(id: str, call: Call) -> str:
 
 
 def _is_unexpected(call: Call) -> bool:
-    """Whether the client received an error because the fake had no reply for the call."""
-    return call.reply is None and call.answered.passed_on is None and call.status >= 400
+    """Whether the client received an error, or no answer, because the fake had no reply for the call."""
+    failed = call.status >= 400 or bool(call.answered.error)
+    return call.reply is None and call.answered.passed_on is None and failed
 
 
 def _refused(call: Call) -> str:
     """Return a text about the error that the client received because there was no reply."""
-    message = member_of(parsed_json(call.answered.taken.data[0]), "message") if call.answered.taken else None
+    sent = parsed_json(call.answered.taken.data[0]) if call.answered.taken else None
+    message = member_of(sent, "message") or call.answered.error or None
     why = f"UNEXPECTED {call.status}" if call.refusal is None else f"REFUSED {call.status} {call.refusal.rule.name}"
     return why if message is None else f"{why}: {message}"
 

@@ -26,6 +26,7 @@ from converse_harness.endpoint.responders import Responder, each_reply
 from converse_harness.endpoint.rewrites import cache_use
 from converse_harness.endpoint.script import Replies, Script, Slot
 from converse_harness.endpoint.settings import check_settings
+from converse_harness.endpoint.unknown_paths import gets_no_answer, no_answer
 from converse_harness.endpoint.usage import count_tokens
 from converse_harness.errors import ChangedHistory, ConverseHarnessError, DamagedData, ReplyError
 from converse_harness.faults.model import Transport
@@ -39,7 +40,10 @@ from converse_harness.stream.events import encode_event
 from converse_harness.stream.http import Chunk, HttpResponse, Request, error_response, json_response, stream_response
 
 _GATEWAY_STATUS: Final = {"SerializationException": 400, "UnknownOperationException": 404}
-"""The HTTP statuses of two errors of Bedrock that are missing in the model of its API that AWS publishes."""
+"""The HTTP statuses of two errors that are missing in the model of its API that AWS publishes.
+
+The second one is the fake's own error, for an operation of Bedrock that it cannot answer.
+"""
 
 _SOCKETS: Final = ("server", "asgi")
 """The transports that send each chunk without waiting until the client has read it."""
@@ -299,6 +303,9 @@ class Endpoint:
             error, problem = "ValidationException", failure_texts.unexpected_call(self.script, call)
         else:
             error, problem = "UnknownOperationException", failure_texts.unknown_operation(call)
+            if gets_no_answer(call):
+                self.problems.append(problem)
+                return no_answer(call, self._request_id(call))
         self.problems.append(problem)
         return self._refused(call, str(problem).partition("\n")[0], error)
 

@@ -78,7 +78,7 @@ class Answered:
     error: str = ""
     """The text of the error that replaced the answer; empty if there was none.
 
-    A function of the user raised this error, or returned an invalid value.
+    A function of the user raised this error, or returned an invalid value; or the answer is UNKNOWN_OPERATION.
     """
     line: UserLine | None = None
     """The line of the user's code at which the answer was scripted; None if it is not known."""
@@ -338,8 +338,8 @@ class Call:
         said = self.summary
         if not said:
             why = self.malformed if self.refusal is None else self.refusal.rule.name
-            refused = (self.answered.error or "no reply") if why is None else f"refused: {why}"
-            said = "not from the script" if self.status == 200 else refused
+            unscripted = self.answered.error or ("not from the script" if self.status == 200 else "no reply")
+            said = unscripted if why is None else f"refused: {why}"
         return f"{self.status or 'no HTTP answer'}  {said}  ({self.outcome})"
 
     def __repr__(self) -> str:

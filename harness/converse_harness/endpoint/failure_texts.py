@@ -11,15 +11,15 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from converse_harness.bedrock.rules import Refusal, Verdict
-from converse_harness.bedrock.service import nearest
 from converse_harness.endpoint.cache import use_of
 from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.condition import NAMED
 from converse_harness.endpoint.control_plane import ANSWERS, why_unknown
 from converse_harness.endpoint.expected import ExpectedRefusal
-from converse_harness.endpoint.outputs import ANSWERED, no_handler
+from converse_harness.endpoint.outputs import no_handler
 from converse_harness.endpoint.rewrites import rewrite_of
 from converse_harness.endpoint.script import NOT_USED, Missed, Script, Slot, describe
+from converse_harness.endpoint.unknown_paths import problem_of
 from converse_harness.errors import Advice, RefusedRequest, UnexpectedCall, UnusedReplies
 from converse_harness.secrets import mask
 from converse_harness.user_lines import UserLine
@@ -93,12 +93,6 @@ _ADVICE: Final[Mapping[str, Advice]] = {
         'Remove what the test does not need, add "optional": true to a reply that may stay unused, or open the fake\n'
         f'with "unused": "allow".{_IN_JSON}',
     ),
-    "other path": Advice(
-        "it is fake.url, with nothing added. Other services of Bedrock are not answered.   "
-        "More: converse-harness docs server clients-find-it-by-their-environment",
-        "it is the `url` of the fake, with nothing added. Other services of Bedrock are not answered.   "
-        "More: converse-harness docs server clients-find-it-by-their-environment",
-    ),
 }
 
 _NOT_OVER_HTTP: Final = (
@@ -106,10 +100,6 @@ _NOT_OVER_HTTP: Final = (
     f"client of that operation a double of its own, or another endpoint.{_IN_JSON}"
 )
 """The advice to a user of the control API for an operation whose output can be scripted only in Python."""
-
-_TWO_SLASHES: Final = (
-    'The path begins with two slashes: the endpoint that the client was given ends in "/". Use the address as it is.\n'
-)
 
 _GUARDRAIL_OVER_HTTP: Final = (
     'Add a reply for it to the `when` with the operation, or answer any number of calls: "always": '
@@ -216,20 +206,22 @@ def _evidence(call: Call, refusal: Refusal) -> str:
 
 
 def unknown_operation(call: Call) -> UnexpectedCall:
-    """Return the error for a call of an operation that is not scripted, with advice on how to answer the operation."""
-    if call.operation is None:
-        text = mask(
-            f"{call.request.method} {call.request.target} is no operation of {' or '.join(ANSWERED)}.\n\n"
-            f"{_arrived([call])}\n\n{_near_path(call.request.target)}"
-            "Look at the endpoint URL that the client was given: "
-        )
-        return UnexpectedCall(text, _ADVICE["other path"])
+    """Return the error for a call of an operation that is not scripted, or of a path that is no operation."""
+    return _no_operation(call) if call.operation is None else _not_scripted(call, call.operation)
+
+
+def _no_operation(call: Call) -> UnexpectedCall:
+    problem = problem_of(call)
+    return UnexpectedCall(mask(f"{problem.first}\n\n{_arrived([call])}\n\n{problem.last}"), problem.advice)
+
+
+def _not_scripted(call: Call, operation: str) -> UnexpectedCall:
     handled = (
-        f'Answer it once: converse.on_operation("{call.operation}", {{...the members of its output...}}); or any\n'
-        f'number of times: converse.on_operation("{call.operation}", lambda call: {{...}}).'
+        f'Answer it once: converse.on_operation("{operation}", {{...the members of its output...}}); or any\n'
+        f'number of times: converse.on_operation("{operation}", lambda call: {{...}}).'
         "   More: converse-harness docs scripting answers-in-order"
     )
-    if call.operation == "GetInferenceProfile":
+    if operation == "GetInferenceProfile":
         handled = (
             "What stands behind this profile is not known. Name its model: "
             '@pytest.mark.converse(models={"arn:*": "us.amazon.nova-lite-v1:0"}), or fake_converse(models=...).\n'
@@ -238,21 +230,11 @@ def unknown_operation(call: Call) -> UnexpectedCall:
     reason = why_unknown(call)
     in_json = _NOT_OVER_HTTP if reason is None else _NOT_IN_THE_TABLE
     if reason is None:
-        first = f"{call.operation} is not scripted: the fake answers {', '.join((*SCRIPTED, *NAMED, *ANSWERS))}."
+        first = f"{operation} is not scripted: the fake answers {', '.join((*SCRIPTED, *NAMED, *ANSWERS))}."
     else:
-        first = f"{call.operation} is not answered: {reason}"
-    advice = Advice(mask(no_handler(call.operation) or handled), in_json)
+        first = f"{operation} is not answered: {reason}"
+    advice = Advice(mask(no_handler(operation) or handled), in_json)
     return UnexpectedCall(mask(f"{first}\n\n{_arrived([call])}\n\n"), advice)
-
-
-def _near_path(target: str) -> str:
-    """Return a sentence about how `target` differs from the path of a similar operation; empty if none is similar."""
-    if target.startswith("//"):
-        return _TWO_SLASHES
-    last = target.partition("?")[0].rpartition("/")[2]
-    known = {"converse": "Converse", "converse-stream": "ConverseStream", "count-tokens": "CountTokens"}
-    close = nearest(last.replace("_", "-").lower(), known)
-    return f"The path of {known[close]} ends in /{close}, and this one in /{last}.\n" if close else ""
 
 
 def recorded_no_further(call: Call) -> UnexpectedCall:

@@ -18,6 +18,7 @@ from converse_harness.bedrock.families import Family, family_of
 from converse_harness.endpoint import operations
 from converse_harness.endpoint.cache import PromptCache
 from converse_harness.endpoint.occasion import Occasion, ToolUseMembers, digest, whole_block, whole_start
+from converse_harness.endpoint.unknown_paths import no_answer
 from converse_harness.endpoint.usage import usage
 from converse_harness.errors import ReplyError, StreamOrderError
 from converse_harness.faults.model import Change, FaultPlacement
@@ -87,7 +88,8 @@ class Renderer:
                 occasion.call.answered.response = _assembled(reply, occasion, ())
         for placement, change in changes:
             response = response if change is None else change(response, placement)
-        if prompt is not None and response.status == 200 and response.failure is None:
+        is_answer = response.status == 200 and response.failure is None and not isinstance(reply.body, ErrorBody)
+        if prompt is not None and is_answer:
             self._cache.answered(prompt, reply.pace.first, reply.pace.each * (_count(reply, occasion) - 1))
         return response
 
@@ -102,6 +104,9 @@ class Renderer:
                     f"{summary} cannot answer {occasion.call.operation}: only its bytes are known, which are those of "
                     "another operation or damaged."
                 )
+            case ErrorBody(status=200, headers=more):
+                made = no_answer(occasion.call, occasion.request_id, delay=reply.pace.first)
+                return replace(made, headers=(*made.headers, *more))
             case ErrorBody(name, status, members, more):
                 body = error_json(name, members)
                 error = error_response(name, status, body, occasion.request_id, delay=reply.pace.first)

@@ -337,7 +337,6 @@ _NAMED: Final[Mapping[str, str]] = {
     "ResourceNotFoundException": "resource_not_found",
     "ServiceUnavailableException": "service_unavailable",
     "ThrottlingException": "throttled",
-    "UnknownOperationException": "unknown_operation",
     "UnrecognizedClientException": "unrecognized_client",
     "ValidationException": "validation_error",
 }

@@ -81,7 +81,10 @@ class EventsBody:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ErrorBody:
-    """An answer that is an HTTP error: the name of the error's shape, HTTP status, members and additional headers."""
+    """An answer that is an HTTP error: the name of the error's shape, HTTP status, members and additional headers.
+
+    With the status 200, it is the answer UNKNOWN_OPERATION, which has no members.
+    """
 
     name: str
     status: int
@@ -202,7 +205,7 @@ def summarize_body(body: Body) -> str:
             ending = f", the last one {last}" if is_exception(last) else ""
             return f"{len(events)} {'event' if len(events) == 1 else 'events'}{ending}"
         case ErrorBody(name, status, members):
-            return f"{name} ({status}) {shorten(str(members.get('message', '')))}"
+            return f"{name} ({status}) {shorten(str(members.get('message', '')))}" if members else f"{name} ({status})"
         case BareBody(summary):
             return summary
 
@@ -263,6 +266,8 @@ def _written_body(body: WrittenBody) -> Call:
     match body:
         case EventsBody(events, strict):
             return "events", (list(events),), {} if strict else {"strict": False}
+        case ErrorBody(status=200):
+            return "unknown_operation", (), {}
         case ErrorBody(name, status, members):
             known = bedrock.all_errors().get(name)
             others = {key: value for key, value in members.items() if key != "message"}

@@ -68,6 +68,11 @@ def error(name: str, message: str | None = None, *, status: int | None = None, *
     _check_name(name)
     shapes = bedrock.all_errors()
     body = {"message": usual(name) if message is None else message, **members}
+    if status is None and name == "UnknownOperationException":
+        raise ReplyError(
+            f"{name!r} is no HTTP error: Bedrock sends it in a body with the status 200. Write ",
+            Advice("reply.unknown_operation().", '{"unknown_operation": true}.'),
+        )
     if status is None and name not in shapes:
         raise ReplyError(
             f"{name!r} is not an error of Bedrock Runtime{did_you_mean(name, shapes)} "
@@ -266,16 +271,17 @@ def expired_token(message: str | None = None) -> Reply:
     return _error("expired_token", "ExpiredTokenException", message)
 
 
-def unknown_operation(message: str | None = None) -> Reply:
-    """Fail with 404 UnknownOperationException: the path of the request is wrong. botocore does not retry.
+def unknown_operation() -> Reply:
+    """Answer as Bedrock does if the path of the request is wrong: status 200, but no answer. botocore does not retry.
 
-    The gateway before Bedrock sends this error. The default `message` was written for this package, because none was
-    recorded.
+    The JSON body contains only the name UnknownOperationException, in a place that clients do not read. So a client of
+    Converse reads an answer without members, and a client of ConverseStream reads bytes that are no frames. The body
+    was recorded from AWS. A common reason is an ARN as the model id with a literal `/` in place of `%2F`.
 
     >>> unknown_operation()
-    <Reply UnknownOperationException (404) "The requested operation is not recognized by the service.">
+    <Reply UnknownOperationException (200)>
     """
-    return _error("unknown_operation", "UnknownOperationException", message)
+    return Reply(ErrorBody("UnknownOperationException", 200, {}))
 
 
 def _error(function: str, name: ErrorName, message: str | None) -> Reply:

@@ -67,10 +67,16 @@ GATEWAY_ERRORS: Final = frozenset(
         "ExpiredTokenException",
         "InvalidSignatureException",
         "SerializationException",
-        "UnknownOperationException",
         "UnrecognizedClientException",
     }
 )
+
+UNKNOWN_OPERATION: Final = b'{"Output":{"__type":"com.amazon.coral.service#UnknownOperationException"},"Version":"1.0"}'
+"""The body of Bedrock's answer to a POST to a path that is no operation, for example with a literal `/` in an ARN.
+
+The HTTP status is 200, also for converse-stream, so clients read an answer without members. Sources: vercel/ai#17523
+(2026-07-20 and -21, recorded), BerriAI/litellm#3805, aws-amplify/amplify-flutter#5675. Headers are not recorded.
+"""
 
 
 @dataclass(frozen=True, slots=True)

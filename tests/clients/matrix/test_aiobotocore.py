@@ -19,7 +19,10 @@ STREAM = {
         "empty_200",
     ),
 }
-WHOLE = because("a body that is not there is read as an answer without content", "empty_200")
+WHOLE = {
+    **because("a body that is not there is read as an answer without content", "empty_200"),
+    **because("a 200 that is no answer is read as an answer without content", "unknown_operation"),
+}
 
 SESSION = get_session()
 """One for all clients: it reads AWS's API model once."""

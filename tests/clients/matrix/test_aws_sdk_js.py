@@ -18,6 +18,7 @@ STREAM = {
 }
 WHOLE = {
     **because("a body that is not there is read as an answer without content", "empty_200"),
+    **because("a 200 that is no answer is read as an answer without content", "unknown_operation"),
     **because(CLOSES + "what came before is read as JSON", "stall"),
     **because(
         "Node ends the streams of an HTTP/2 connection that was closed as if they were complete; what came before is "

@@ -19,7 +19,10 @@ STREAM = {
         "empty_200",
     ),
 }
-WHOLE = because("a body that is cut off, or not there, is read as an answer without content", "empty_200", "closed")
+WHOLE = {
+    **because("a body that is cut off, or not there, is read as an answer without content", "empty_200", "closed"),
+    **because("a 200 that is no answer is read as an answer without content", "unknown_operation"),
+}
 
 
 def client(target: Target) -> Any:

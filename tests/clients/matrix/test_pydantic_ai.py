@@ -46,7 +46,7 @@ ERRORS: Final[dict[type[BaseException] | str, Iterable[str]]] = {
     exceptions.ModelAuthenticationError: [
         *("AccessDeniedException", "ExpiredTokenException", "InvalidSignatureException", "UnrecognizedClientException")
     ],
-    exceptions.ModelNotFoundError: ["ResourceNotFoundException", "UnknownOperationException", "ValidationException"],
+    exceptions.ModelNotFoundError: ["ResourceNotFoundException", "ValidationException"],
     exceptions.ModelRequestRejectedError: ["SerializationException", "ValidationException"],
 }
 

@@ -41,7 +41,9 @@ STREAM = WAITS | {
     ),
     **because("it looks an exception up in its model, and fails where it is not there", "unknown_exception"),
 }
-WHOLE = WAITS | because("what is missing in an answer is filled in, even where there is no body at all", "empty_200")
+WHOLE = WAITS | because(
+    "what is missing in an answer is filled in, even where there is no body at all", "empty_200", "unknown_operation"
+)
 
 
 @asynccontextmanager

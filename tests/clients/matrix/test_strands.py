@@ -42,10 +42,13 @@ STREAM = BOTH | {
         "tool_input_in_text",
     ),
 }
-WHOLE = BOTH | because(
-    "botocore reads a body that is cut off, or not there, as {}; `output` is looked up in it (KeyError)",
-    *("empty_200", "closed"),
-)
+WHOLE = BOTH | {
+    **because(
+        "botocore reads a body that is cut off, or not there, as {}; `output` is looked up in it (KeyError)",
+        *("empty_200", "closed"),
+    ),
+    **because("`output` is looked up in a 200 that is no answer (KeyError)", "unknown_operation"),
+}
 
 ERRORS: Mapping[type[BaseException] | str, Iterable[str]] = {
     ModelThrottledException: ["ThrottlingException"],

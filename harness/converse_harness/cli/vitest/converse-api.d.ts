@@ -481,13 +481,10 @@ export type ExpiredTokenReply = {
   } | true | string;
 } & Modifiers;
 
-/** 404 UnknownOperationException of the gateway: a wrong path. */
+/** Status 200, but no answer: what Bedrock sends for a wrong path. */
 export type UnknownOperationReply = {
-  /** What it says: true for the usual wording. */
-  unknown_operation: {
-    /** What it says. */
-    message?: string | null;
-  } | true | string;
+  /** Nothing more can be said of it: true. */
+  unknown_operation: true | Record<string, never>;
 } & Modifiers;
 
 /** No answer: the client waits in vain. */

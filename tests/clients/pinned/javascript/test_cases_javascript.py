@@ -54,6 +54,7 @@ BOTH: Final[Differences] = {
     "bad_prelude_crc": Differs(CHECKS_FRAMES, stream={"error": "Error"}),
     "garbage_after_end": Differs(CHECKS_FRAMES, stream={"error": "Error"}),
     "json_for_stream": Differs(CHECKS_FRAMES, stream={"error": "Error"}),
+    "unknown_operation": Differs(CHECKS_FRAMES, stream={"error": "Error"}),
     "truncated_frame": Differs(CHECKS_THE_END, stream={"error": "Error"}),
     "cut_in_prelude": Differs(CHECKS_THE_END, stream={"error": "Error"}),
     "cut_in_headers": Differs(CHECKS_THE_END, stream={"error": "Error"}),

@@ -1,0 +1,81 @@
+"""Requests whose path is no operation of Bedrock: what Bedrock answers to them, and what the developer can do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from converse_harness.bedrock.service import nearest
+from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.operations import route
+from converse_harness.endpoint.outputs import ANSWERED
+from converse_harness.errors import Advice
+from converse_harness.stream.http import UNKNOWN_OPERATION, HttpResponse, Request, json_response
+
+_SILENCE: Final = (
+    " Bedrock answers such a path with HTTP 200 and no answer: its body has UnknownOperationException in a place that "
+    "clients do not read."
+)
+
+_NO_ANSWER: Final = "no answer: UnknownOperationException in a body that clients do not read"
+
+_TWO_SLASHES: Final = (
+    'The path begins with two slashes: the endpoint that the client was given ends in "/". Use the address as it is.\n'
+)
+
+_LOOK: Final = "Look at the endpoint URL that the client was given: "
+
+_OTHER_PATH: Final = Advice(
+    "it is fake.url, with nothing added. Other services of Bedrock are not answered.   "
+    "More: converse-harness docs server clients-find-it-by-their-environment",
+    "it is the `url` of the fake, with nothing added. Other services of Bedrock are not answered.   "
+    "More: converse-harness docs server clients-find-it-by-their-environment",
+)
+
+
+class PathProblem(NamedTuple):
+    """What an error says about a path: its first paragraph, its last paragraph, and advice at the end."""
+
+    first: str
+    last: str
+    advice: Advice | None = None
+
+
+def gets_no_answer(call: Call) -> bool:
+    """Whether Bedrock answers the path of a call with UNKNOWN_OPERATION. This was recorded only for the method POST."""
+    return call.operation is None and call.request.method == "POST"
+
+
+def no_answer(call: Call, request_id: str, *, delay: float = 0.0) -> HttpResponse:
+    """Return the response with UNKNOWN_OPERATION, and store in the call that it is no answer."""
+    call.answered.error = _NO_ANSWER
+    return json_response(UNKNOWN_OPERATION, request_id, delay=delay)
+
+
+def problem_of(call: Call) -> PathProblem:
+    """Return what is wrong with the path of a call that is no operation."""
+    request = call.request
+    first = f"{request.method} {request.target} is no operation of {' or '.join(ANSWERED)}."
+    if gets_no_answer(call):
+        first += _SILENCE
+    if encoded := _encoded(request):
+        return PathProblem(first, f"The model id has a slash. Send it as %2F: {encoded}")
+    return PathProblem(first, _near(request.target) + _LOOK, _OTHER_PATH)
+
+
+def _encoded(request: Request) -> str:
+    """Return the path with `%2F` for each slash in the model id; "" if this is no operation either."""
+    path, _, last = request.target.partition("?")[0].rpartition("/")
+    model_id = path.removeprefix("/model/")
+    target = f"/model/{model_id.replace('/', '%2F')}/{last}"
+    return target if model_id != path and route(replace(request, target=target)) is not None else ""
+
+
+def _near(target: str) -> str:
+    """Return a sentence about how `target` differs from the path of a similar operation; empty if none is similar."""
+    if target.startswith("//"):
+        return _TWO_SLASHES
+    last = target.partition("?")[0].rpartition("/")[2]
+    known = {"converse": "Converse", "converse-stream": "ConverseStream", "count-tokens": "CountTokens"}
+    close = nearest(last.replace("_", "-").lower(), known)
+    return f"The path of {known[close]} ends in /{close}, and this one in /{last}.\n" if close else ""
