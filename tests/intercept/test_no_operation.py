@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 
 import httpx
@@ -49,7 +49,7 @@ def over_asgi() -> Iterator[tuple[Fake, Ask]]:
     yield app.fake, lambda path: asyncio.run(ask(path))
 
 
-WAYS = {
+WAYS: dict[str, Callable[[], AbstractContextManager[tuple[Fake, Ask]]]] = {
     "httpx": in_process,
     "HTTP/1.1": partial(over_a_socket, False),
     "HTTP/2": partial(over_a_socket, True),
