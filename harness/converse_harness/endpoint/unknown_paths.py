@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -33,6 +34,40 @@ _OTHER_PATH: Final = Advice(
 )
 
 
+_BASES: Final = ("", "/v1", "/openai/v1")
+
+OTHER_APIS: Final[Mapping[str, str]] = {
+    "/v1/messages": "Messages",
+    "/anthropic/v1/messages": "Messages",
+    **{f"{base}/chat/completions": "Chat Completions" for base in _BASES},
+    **{f"{base}/responses": "Responses" for base in _BASES},
+}
+"""Maps paths to the names of the other APIs of Bedrock. The clients of OpenAI and Anthropic use these APIs at the hosts
+bedrock-runtime and bedrock-mantle.
+"""
+
+OTHER_API: Final = "a path of Bedrock's {api} API; converse-harness answers Converse and ConverseStream."
+
+_MORE: Final = "   More: converse-harness docs transports other-apis-of-bedrock"
+
+OF_ITS_OWN: Final = Advice(
+    "Give this client a transport of its own in this test: httpx.MockTransport, or httpx2.MockTransport if the client\n"
+    f"is built on httpx2.{_MORE}",
+    f"Give this client a double of its own, or another endpoint.{_MORE}",
+)
+"""The advice for a client of an API in OTHER_APIS."""
+
+
+def other_api(target: str) -> str | None:
+    """Return the name of the API to which a path belongs, or is below a path of; None if it is not in OTHER_APIS.
+
+    >>> other_api("/openai/v1/responses/resp_1?stream=true"), other_api("/model/m/converse")
+    ('Responses', None)
+    """
+    path = target.partition("?")[0] + "/"
+    return next((api for known, api in OTHER_APIS.items() if path.startswith(f"{known}/")), None)
+
+
 class PathProblem(NamedTuple):
     """What an error says about a path: its first paragraph, its last paragraph, and advice at the end."""
 
@@ -43,7 +78,7 @@ class PathProblem(NamedTuple):
 
 def gets_no_answer(call: Call) -> bool:
     """Whether Bedrock answers the path of a call with UNKNOWN_OPERATION. This was recorded only for the method POST."""
-    return call.operation is None and call.request.method == "POST"
+    return call.operation is None and call.request.method == "POST" and other_api(call.request.target) is None
 
 
 def no_answer(call: Call, request_id: str, *, delay: float = 0.0) -> HttpResponse:
@@ -55,6 +90,8 @@ def no_answer(call: Call, request_id: str, *, delay: float = 0.0) -> HttpRespons
 def problem_of(call: Call) -> PathProblem:
     """Return what is wrong with the path of a call that is no operation."""
     request = call.request
+    if (api := other_api(request.target)) is not None:
+        return PathProblem(f"{request.method} {request.target} is {OTHER_API.format(api=api)}", "", OF_ITS_OWN)
     first = f"{request.method} {request.target} is no operation of {' or '.join(ANSWERED)}."
     if gets_no_answer(call):
         first += _SILENCE

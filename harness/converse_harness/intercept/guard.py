@@ -16,9 +16,11 @@ from inspect import currentframe
 from traceback import walk_stack, walk_tb
 from typing import Any, Final
 
+from converse_harness.endpoint.unknown_paths import OF_ITS_OWN, OTHER_API, other_api
 from converse_harness.errors import BlockedConnection
 from converse_harness.intercept import exchange, registry
 from converse_harness.intercept.hosts import host_in, host_of, is_bedrock_host, text
+from converse_harness.secrets import mask
 
 _SERVER: Final = (
     "the loopback server: use the fixture `converse_server` and give the client its `fake.environ` or `fake.url`"
@@ -45,17 +47,26 @@ _BLOCKED: Final = (
 )
 
 
-def check(*hosts: object) -> None:
-    """Raise BlockedConnection if one of the hosts is a Bedrock host, unless connections to Bedrock are allowed now."""
+_OTHER_API: Final = "{library} asked {host} for {path}, {other} The network is closed to it. {advice}"
+
+
+def check(*hosts: object, path: str = "") -> None:
+    """Raise BlockedConnection if one of the hosts is a Bedrock host, unless connections to Bedrock are allowed now.
+
+    `path` is the path of the request, if it is known. It only decides which advice the error gives.
+    """
     for host in hosts:
         if host is not None and is_bedrock_host(host) and (fake := registry.closing()) is not None:
-            raise exchange.refuse(fake, _message(fake, host))
+            raise exchange.refuse(fake, _message(fake, host, path))
 
 
-def _message(fake: exchange.OpenFake, host: object) -> str:
+def _message(fake: exchange.OpenFake, host: object, path: str) -> str:
     name = text(host)
     callers = [str(frame.f_globals.get("__name__")).partition(".")[0] for frame, _ in walk_stack(currentframe())]
     library = next((each for each in callers if each in _LIBRARIES), "socket")
+    if (api := other_api(path)) is not None:
+        path, other = mask(path.partition("?")[0]), OTHER_API.format(api=api)
+        return _OTHER_API.format(library=library, host=name, path=path, other=other, advice=OF_ITS_OWN.python)
     if isinstance(fake, exchange.RefusingFake) and fake.behind is None:
         # This process has no fake that could answer: `fake` only refuses calls. If botocore made the call, the error
         # message names botocore, not the HTTP library that botocore uses.

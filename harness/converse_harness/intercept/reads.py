@@ -21,17 +21,26 @@ def _nothing(*args: Any, **more: Any) -> Iterable[object]:
     return ()
 
 
-def _before(read: Callable[..., Iterable[object]], refused: Callable[..., object] = _nothing) -> Callable[[Any], Any]:
+def _no_path(*args: Any, **more: Any) -> str:
+    return ""
+
+
+def _before(
+    read: Callable[..., Iterable[object]],
+    refused: Callable[..., object] = _nothing,
+    path: Callable[..., str] = _no_path,
+) -> Callable[[Any], Any]:
     """Return a decorator for functions of other libraries: before a call, the hosts in `read(arguments)` are checked.
 
     `read` must accept more arguments than it uses, because the function may have more in other releases of its library.
-    If a call is refused, `refused` gets its arguments too: it puts right what the library did before the call.
+    If a call is refused, `refused` gets its arguments too: it puts right what the library did before the call. `path`
+    returns the path of the request that is in the arguments.
     """
 
     def replace(original: Any) -> Any:
         def checked(*args: Any, **kwargs: Any) -> Any:
             try:
-                guard.check(*read(*args, **kwargs))
+                guard.check(*read(*args, **kwargs), path=path(*args, **kwargs))
             except BlockedConnection:
                 refused(*args, **kwargs)
                 raise
@@ -93,6 +102,10 @@ def _in_httpcore(holder: object, request: Any, *args: Any, **more: Any) -> Itera
     return _of_request(request.url.host, hosts.text(request.url.target), *headers)
 
 
+def _path_in_httpcore(holder: object, request: Any, *args: Any, **more: Any) -> str:
+    return hosts.text(request.url.target)
+
+
 def httpcore_pool(original: Any) -> Any:
     """Replace the method of httpcore's pools that gets a request: refuse the request before it takes a connection.
 
@@ -102,12 +115,12 @@ def httpcore_pool(original: Any) -> Any:
     # A wrapper may copy the name and module of what it wraps, but not the globals.
     where = str(getattr(original, "__globals__", {}).get("__name__"))
     own = where.partition(".")[0] in ("httpcore", "httpcore2")
-    return _before(_in_httpcore if own else _nothing)(original)
+    return (_before(_in_httpcore, path=_path_in_httpcore) if own else _before(_nothing))(original)
 
 
 def httpcore_connection(original: Any) -> Any:
     """Replace the method of httpcore's connections that gets a request. The connection may not belong to a pool."""
-    return _before(_in_httpcore, _mark_as_failed)(original)
+    return _before(_in_httpcore, _mark_as_failed, _path_in_httpcore)(original)
 
 
 def _mark_as_failed(connection: Any, *args: Any, **more: Any) -> None:
