@@ -42,7 +42,8 @@ then an answer.
 AFTER_THE_TABLE: Final = """\
 Strands Agents, LangChain, Pydantic AI, LiteLLM and the SDKs are not in this table: [the matrix](matrix.md) shows what
 they do with every case. A framework that is in neither table usually uses one of the clients of the matrix. The page on
-[transports](transports.md) names the fixture for each client.
+[transports](transports.md) names the fixture for each client. A framework that calls LiteLLM asynchronously
+(`acompletion`) needs [`converse_server`](server.md).
 
 ## Nothing but the fixture
 
@@ -179,6 +180,8 @@ def _table(tried: list[Framework]) -> Iterator[str]:
         seen = ", ".join(SCENARIOS[test] for test in SCENARIOS if test in framework.tests)
         wrong = "[errors](#what-they-do-wrong)" if framework.wrong else ""
         needs = f"[one line](#one-line): `{framework.line.removesuffix(':')}`" if framework.line else "nothing"
+        if "fake." in framework.line:
+            needs = f"[`converse_server`](server.md) and {needs}"
         cells = [framework.title, packages, framework.python, needs, ", ".join(filter(None, (seen, wrong)))]
         yield f"| {' | '.join(cells)} | {framework.seen} |"
 
