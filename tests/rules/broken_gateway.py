@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from converse_harness import bedrock
 from tests.rules.asking import CACHE_POINT, IMAGE, TEXT, Broken, assistant, config, document, result, use, user
 
 START = "A conversation must start with a user message. Try again with a conversation that starts with a user message."
@@ -27,7 +28,7 @@ BROKEN: dict[str, Broken] = {
     "members_are_known": Broken(
         "messages[0].cache",
         "messages[0].cache (misplaced? AWS has role, content there), inferenceConfig.max_tokens (misplaced? AWS has "
-        "inferenceConfig.maxTokens)",
+        f"inferenceConfig.maxTokens); botocore {bedrock.botocore_version()}",
         [user(TEXT) | {"cache": True}],
         body={"inferenceConfig": {"max_tokens": 5}},
     ),

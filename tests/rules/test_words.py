@@ -144,7 +144,8 @@ def test_what_bedrock_ignores(body: Json, told: list[tuple[str, str]], level: Ru
     asked = RuleRequest("Converse", NOVA, {"messages": [user(TEXT)]} | body)
     assert refusal_of(asked, level) is None
     [note] = notes_of(asked)
-    message = ", ".join(f"{path} (misplaced? {advice})" for path, advice in told)
+    members = ", ".join(f"{path} (misplaced? {advice})" for path, advice in told)
+    message = f"{members}; botocore {bedrock.botocore_version()}"
     assert (note.rule.name, note.path, note.message) == ("members_are_known", told[0][0], message)
 
 

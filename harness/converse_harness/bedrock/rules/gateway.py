@@ -84,7 +84,7 @@ REQUEST: Final = (
     Rule(
         "members_are_known",
         "the body has no member that AWS's API model does not have",
-        "{members}",
+        "{members}; botocore {version}",
         words.unknown_members,
         (
             recorded("crmne/ruby_llm, an image's name", "2025-09-16", "Claude 3.5 Sonnet, 3.7 Sonnet"),

@@ -232,12 +232,14 @@ def _broken_labels(shape: str, model_id: str) -> Sequence[Violation]:
 def unknown_members(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Find members of structures that AWS's API model lacks, and report all of them in one message.
 
-    Unions are left to `unset_unions` and `unions_of_several`.
+    The message states botocore's version, as AWS extends structures. Unions are left to `unset_unions` and
+    `unions_of_several`.
     """
     found = [each for each in _violations(asked) if each.kind is FindingKind.UNKNOWN and not _in_union(each)]
     if found:
         members = ", ".join(f"{_people_path(_steps_of(each))} ({_advice(asked.shape, each)})" for each in found)
-        yield RuleViolation(_people_path(_steps_of(found[0])), {"members": members})
+        values = {"members": members, "version": bedrock.botocore_version()}
+        yield RuleViolation(_people_path(_steps_of(found[0])), values)
 
 
 def _in_union(violation: Violation) -> bool:
