@@ -25,6 +25,7 @@ from converse_harness.literals import ErrorName
 from converse_harness.stream.http import GATEWAY_ERRORS
 
 MODEL: Final = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
+COUNTING: Final = MODEL.removeprefix("us.")
 MESSAGES: Final[list[Any]] = [{"role": "user", "content": [{"text": "hello"}]}]
 MODES: Final = ("legacy", "standard", "adaptive")
 MODEL_CALLS: Final = inspect.signature(ModelRetryStrategy).parameters["max_attempts"].default
@@ -97,7 +98,7 @@ def streamed(client: Any) -> object:
 
 
 def counted(client: Any) -> object:
-    return client.count_tokens(modelId=MODEL, input={"converse": {"messages": MESSAGES}})["inputTokens"]
+    return client.count_tokens(modelId=COUNTING, input={"converse": {"messages": MESSAGES}})["inputTokens"]
 
 
 OPERATIONS: Final[dict[str, Ask]] = {"Converse": whole, "ConverseStream": streamed}

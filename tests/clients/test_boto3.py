@@ -378,7 +378,8 @@ def test_count_tokens(converse: Fake, converse_client: Any) -> None:
     if "CountTokens" not in bedrock.operations():  # an older botocore cannot ask
         assert not hasattr(converse_client, "count_tokens")
         return
-    assert converse_client.count_tokens(modelId=MODEL, input=counted)["inputTokens"] > 0
+    model = "anthropic.claude-haiku-4-5-20251001-v1:0"
+    assert converse_client.count_tokens(modelId=model, input=counted)["inputTokens"] > 0
     (call,) = converse.calls.of("CountTokens")
     assert (call.operation, call.last_user_text, call.system_text) == ("CountTokens", "hello", "Be brief.")
 

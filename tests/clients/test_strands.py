@@ -10,6 +10,7 @@ from botocore.exceptions import EventStreamError
 from pydantic import BaseModel
 from strands import Agent, tool
 from strands.models import BedrockModel
+from strands.types.content import Messages
 from strands.types.exceptions import (
     MaxTokensReachedException,
 )
@@ -245,7 +246,22 @@ def test_an_answer_that_is_steered(converse: Fake) -> None:
 
 @pytest.mark.asyncio
 async def test_tokens_are_counted_by_bedrock(converse: Fake) -> None:
-    model = BedrockModel(model_id=MODEL, use_native_token_count=True)
-    assert await model.count_tokens([{"role": "user", "content": [{"text": "hello"}]}], system_prompt="Be brief.") > 0
+    model = BedrockModel(model_id=MODEL.removeprefix("us."), use_native_token_count=True)
+    converse.on_operation("CountTokens", {"inputTokens": 4711})
+    asked: Messages = [{"role": "user", "content": [{"text": "hello"}]}]
+    assert await model.count_tokens(asked, system_prompt="Be brief.") == 4711
     (call,) = converse.calls.all
     assert (call.operation, call.last_user_text, call.system_text) == ("CountTokens", "hello", "Be brief.")
+
+
+@pytest.mark.asyncio
+async def test_strands_counts_by_itself_where_bedrock_refuses(converse: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By these words it knows that the id of a profile is not counted for: it remembers the id, and asks only once."""
+    monkeypatch.setattr("strands.models.bedrock._SKIP_COUNT_TOKENS_MODELS", set())
+    model = BedrockModel(model_id=MODEL, use_native_token_count=True)
+    asked: Messages = [{"role": "user", "content": [{"text": "a" * 400}]}]
+    assert [await model.count_tokens(asked) for _ in range(2)] == [100, 100]
+    (call,) = converse.calls.all
+    assert (call.operation, call.status) == ("CountTokens", 400)
+    assert call.refusal is not None
+    assert call.refusal.rule.name == "model_counts_tokens"

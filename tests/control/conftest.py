@@ -142,13 +142,17 @@ def client() -> Generator[Client, None, None]:
         yield client
 
 
-def exchange(fake: Fake, text: str = "hello", operation: str = "converse", **body: Any) -> tuple[int, bytes]:
+def exchange(
+    fake: Fake,
+    text: str = "hello",
+    operation: str = "converse",
+    model_id: str = "us.amazon.nova-lite-v1%3A0",
+    **body: Any,
+) -> tuple[int, bytes]:
     """Ask a fake as a client does, and take the whole answer, an event each millisecond."""
     conversation = {"messages": [{"role": "user", "content": [{"text": text}]}], **body}
     headers = (("Authorization", "AWS4 secret"), ("Content-Type", "application/json"))
-    done = fake.exchange(
-        Request("POST", f"/model/us.amazon.nova-lite-v1%3A0/{operation}", headers, json.dumps(conversation).encode())
-    )
+    done = fake.exchange(Request("POST", f"/model/{model_id}/{operation}", headers, json.dumps(conversation).encode()))
     data = b""
     for number, chunk in enumerate(done.response.chunks):
         data += chunk.data

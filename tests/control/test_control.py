@@ -301,7 +301,7 @@ def test_what_a_strange_client_sent_is_told_all_the_same(client: Client, body: b
 def test_a_conversation_that_is_counted_is_told(client: Client) -> None:
     fake = client.opened()
     counted = {"converse": {"messages": [{"role": "user", "content": [{"text": "How many?"}]}]}}
-    exchange(fake, operation="count-tokens", input=counted)
+    exchange(fake, operation="count-tokens", model_id="anthropic.claude-haiku-4-5-20251001-v1%3A0", input=counted)
     assert client.ask("GET", f"{FAKES}/fake-1/calls").value["calls"] == []
     (call,) = client.ask("GET", f"{FAKES}/fake-1/calls?operation=CountTokens").value["calls"]
     assert (call["operation"], call["messages"]) == ("CountTokens", counted["converse"]["messages"])

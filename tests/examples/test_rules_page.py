@@ -85,6 +85,8 @@ def models() -> Iterator[Row]:
 def _traits(model: Model) -> Iterator[str]:
     if not model.converses:
         yield "no Converse"
+    if model.counts is not None:
+        yield "counts tokens" if model.counts else "does not count tokens"
     if model.merges:
         yield "merges turns"
     if model.retired:

@@ -59,7 +59,8 @@ def asked(
     headers: Mapping[str, str] = JSON_HEADERS,
 ) -> ProtocolAnswer:
     """What an endpoint answers to a Converse request that is sent to an operation, or to a whole body."""
-    target = f"/model/us.amazon.nova-lite-v1%3A0/{PATHS[operation]}"
+    model = "anthropic.claude-haiku-4-5-20251001-v1" if operation == "CountTokens" else "us.amazon.nova-lite-v1"
+    target = f"/model/{model}%3A0/{PATHS[operation]}"
     if operation == "CountTokens" and not whole:
         body = f'{{"input":{{"converse":{body}}}}}'
     request = Request("POST", target, tuple(headers.items()), body.encode())

@@ -18,7 +18,6 @@ from converse_harness.recordings.write import SessionWriter, text_of
 from converse_harness.stream.http import Request
 from converse_strategies import converse_requests
 from tests.recordings.asking import (
-    NOVA,
     ask,
     body,
     counts_tokens,
@@ -31,6 +30,7 @@ from tests.recordings.asking import (
     write,
 )
 
+HAIKU = "anthropic.claude-haiku-4-5-20251001-v1:0"
 ARN = "arn:aws:bedrock:us-east-1:{}:application-inference-profile/abc"
 
 
@@ -95,10 +95,11 @@ def test_what_was_asked_of_the_control_plane_is_played(tmp_path: Path) -> None:
 @counts_tokens
 def test_tokens_are_counted_as_recorded_and_then_estimated(tmp_path: Path) -> None:
     counted = {"input": {"converse": body(user("a"))}}
-    call = {"call": 0, "operation": "CountTokens", "modelId": NOVA, "request": counted}
+    call = {"call": 0, "operation": "CountTokens", "modelId": HAIKU, "request": counted}
     file = write(tmp_path / "a.jsonl", [call, {"t": 1, "status": 200, "body": {"inputTokens": 4711}}])
     endpoint = Endpoint(recording(file))
-    sent = [request({"input": {"converse": body(user("b" * 40))}}, operation="CountTokens") for _ in range(2)]
+    asked = {"input": {"converse": body(user("b" * 40))}}
+    sent = [request(asked, operation="CountTokens", model=HAIKU) for _ in range(2)]
     told = [next(iter(endpoint.exchange(each).response.chunks)).data for each in sent]
     assert [json.loads(each)["inputTokens"] == 4711 for each in told] == [True, False]
     assert endpoint.problems == []

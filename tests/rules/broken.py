@@ -17,8 +17,11 @@ NEEDS: Final = {
     "claude_cites_no_results": ("DocumentBlock", "citations"),
     "claude_cites_pdfs_and_texts": ("DocumentBlock", "citations"),
     "claude_uses_strict_tools_without_limits": ("ToolSpecification", "strict"),
+    "counted_tools_are_known": ("CountTokensRequest", "input"),
     "messages_are_not_the_systems": ("ConversationRole", "system"),
     "messages_do_not_change_tools": ("ContentBlock", "toolRemoval"),
+    "model_counts_tokens": ("CountTokensRequest", "input"),
+    "model_is_known_to_count_tokens": ("CountTokensRequest", "input"),
     "newer_claudes_answer_without_a_schema": ("ConverseRequest", "outputConfig"),
     "newer_claudes_have_no_strict_tools": ("ToolSpecification", "strict"),
     "nova_caches_for_five_minutes": ("CachePointBlock", "ttl"),
@@ -32,6 +35,8 @@ NEEDS: Final = {
 
 
 def _is_known(shape: str, name: str) -> bool:
+    if not bedrock.has_shape(shape):
+        return False
     found = bedrock.shape(shape)
     return name in (found.members if found.type_name == "structure" else found.enum)
 

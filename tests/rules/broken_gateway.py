@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+
 from converse_harness import bedrock
-from tests.rules.asking import CACHE_POINT, IMAGE, TEXT, Broken, assistant, config, document, result, use, user
+from tests.rules.asking import CACHE_POINT, IMAGE, MISTRAL, TEXT, Broken, assistant, config, document, result, use, user
 
 START = "A conversation must start with a user message. Try again with a conversation that starts with a user message."
 NAME = (
@@ -14,6 +16,20 @@ NAME = (
 
 BROKEN: dict[str, Broken] = {
     "model_exists": Broken("modelId", "The provided model identifier is invalid.", model_id="does-not-exist"),
+    "model_counts_tokens": Broken(
+        "modelId", "The provided model doesn't support counting tokens.", operation="CountTokens"
+    ),
+    "model_is_known_to_count_tokens": Broken(
+        "modelId", "The provided model doesn't support counting tokens.", model_id=MISTRAL, operation="CountTokens"
+    ),
+    "counted_tools_are_known": Broken(
+        "input.invokeModel.body.tools[0].type",
+        "tools.0: Input tag 'web_search_20250305' found using 'type' does not match any of the expected tags: "
+        "'bash_20250124', 'custom', 'text_editor_20250124', 'text_editor_20250429', 'text_editor_20250728'",
+        model_id="anthropic.claude-sonnet-4-20250514-v1:0",
+        operation="CountTokens",
+        body={"invokeModel": {"body": base64.b64encode(b'{"tools": [{"type": "web_search_20250305"}]}').decode()}},
+    ),
     "model_converses": Broken(
         "modelId", "This action doesn't support the model that you provided.", model_id="amazon.nova-2-sonic-v1:0"
     ),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from converse_harness import bedrock
 from converse_harness.bedrock.rules import RULES, RuleRequest, notes_of, refusals_of
-from converse_harness.bedrock.rules.asked import has_to_look
+from converse_harness.bedrock.rules.asked import conversation_in, has_to_look
 from converse_harness.errors import DamagedData
 from converse_strategies import shapes
 from converse_strategies.refused import MODELS
@@ -46,27 +46,36 @@ def objects(value: Any) -> Iterator[Json]:
         yield from objects(inner)
 
 
-@given(bodies(), st.sampled_from([*MODELS, "my-model"]), st.sampled_from(["Converse", "ConverseStream"]))
+def asked_of(operation: str, model_id: str, body: Json) -> RuleRequest | None:
+    """The request as the rules see it; None if its body has another structure."""
+    sent = {"input": {"converse": body}} if operation == "CountTokens" else body
+    try:
+        read = bedrock.read_json(bedrock.operation(operation).input_shape.name, sent)
+    except DamagedData:
+        return None
+    return RuleRequest(operation, model_id, conversation_in(operation, read))
+
+
+OPERATIONS = [each for each in ("Converse", "ConverseStream", "CountTokens") if each in bedrock.operations()]
+
+
+@given(bodies(), st.sampled_from([*MODELS, "my-model"]), st.sampled_from(OPERATIONS))
 @settings(max_examples=examples(5))
 def test_no_rule_raises(body: Json, model_id: str, operation: str) -> None:
-    try:
-        read = bedrock.read_json(bedrock.operation(operation).input_shape.name, body)
-    except DamagedData:
+    asked = asked_of(operation, model_id, body)
+    if asked is None:
         return
-    asked = RuleRequest(operation, model_id, read)
     found = [(each.rule, each.path, each.message) for each in (*refusals_of(asked, "strict"), *notes_of(asked))]
     assert len(found) == len({rule.name for rule, _, _ in found}) <= len(RULES)
     assert all(path and message and "{errors}" not in message for _, path, message in found)
 
 
-@given(bodies(), st.sampled_from([*MODELS, "my-model"]), st.sampled_from(["Converse", "ConverseStream"]))
+@given(bodies(), st.sampled_from([*MODELS, "my-model"]), st.sampled_from(OPERATIONS))
 @settings(max_examples=examples(5))
 def test_a_finder_that_need_not_look_finds_nothing(body: Json, model_id: str, operation: str) -> None:
-    try:
-        read = bedrock.read_json(bedrock.operation(operation).input_shape.name, body)
-    except DamagedData:
+    asked = asked_of(operation, model_id, body)
+    if asked is None:
         return
-    asked = RuleRequest(operation, model_id, read)
     skipped = [rule for rule in RULES if not has_to_look(rule.find, asked.parts)]
     assert skipped
     assert [rule.name for rule in skipped if [*rule.find(asked)]] == []

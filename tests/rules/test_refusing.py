@@ -26,7 +26,6 @@ from converse_harness import (
 from converse_harness.bedrock.rules import RuleLevel
 from converse_harness.intercept.clients import create_client
 from converse_harness.stream.http import Request
-from tests.recordings.asking import counts_tokens
 from tests.rules.asking import LLAMA, NOVA, TEXT, assistant, config, user
 from tests.rules.broken_gateway import START
 
@@ -139,16 +138,6 @@ def test_a_recording_knows_better(tmp_path: Path) -> None:
         assert fake.notes == []
     with pytest.raises(RefusedRequest), fake_converse(recording(file, match="exact"), unused="allow") as fake:
         refused(fake, modelId="other", messages=ASSISTANT_FIRST["messages"])
-
-
-@counts_tokens
-def test_other_operations_are_not_held_to_the_rules() -> None:
-    with fake_converse() as fake:
-        counted = create_client().count_tokens(
-            modelId=NOVA, input={"converse": {"messages": ASSISTANT_FIRST["messages"]}}
-        )
-    assert counted["inputTokens"] > 0
-    assert fake.calls.all[0].refusal is None
 
 
 def test_a_malformed_request_is_no_refusal() -> None:

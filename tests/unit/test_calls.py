@@ -28,7 +28,9 @@ def test_calls_are_those_that_ask_a_model() -> None:
     with fake_converse(reply.text("one"), reply.text("two")) as fake:
         fake.on_operation("InvokeModel", lambda call: {"body": b"{}", "contentType": "application/json"})
         client = create_client()
-        client.count_tokens(modelId=HELLO["modelId"], input={"converse": {"messages": HELLO["messages"]}})
+        client.count_tokens(
+            modelId="anthropic.claude-haiku-4-5-20251001-v1:0", input={"converse": {"messages": HELLO["messages"]}}
+        )
         client.converse(**HELLO)
         client.invoke_model(modelId="amazon.titan-embed-text-v2:0", body=b"{}")
         [*client.converse_stream(**HELLO)["stream"]]

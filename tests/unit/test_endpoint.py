@@ -17,6 +17,7 @@ from converse_harness.stream.http import Request
 
 CLAUDE = "anthropic.claude-3-haiku-20240307-v1:0"
 NOVA = "us.amazon.nova-lite-v1:0"
+HAIKU = "anthropic.claude-haiku-4-5-20251001-v1:0"
 
 
 def request(operation: str = "converse-stream", model_id: str = CLAUDE, **body: Any) -> Request:
@@ -313,7 +314,7 @@ def test_count_tokens_is_an_estimate_that_uses_up_nothing() -> None:
         return
     endpoint = Endpoint(reply.text("a"))
     counted = {"input": {"converse": {"messages": [{"role": "user", "content": [{"text": "word " * 100}]}]}}}
-    exchange = endpoint.exchange(Request("POST", f"/model/{NOVA}/count-tokens", (), json.dumps(counted).encode()))
+    exchange = endpoint.exchange(Request("POST", f"/model/{HAIKU}/count-tokens", (), json.dumps(counted).encode()))
     assert as_botocore_parses(exchange)["inputTokens"] == 126
     assert [call.operation for call in endpoint.calls] == ["CountTokens"]
     assert endpoint.script.unused()

@@ -17,7 +17,7 @@ HAS_COUNT_TOKENS = "CountTokens" in bedrock.operations()
 def count(fake: Fake) -> tuple[int, dict[str, Any]]:
     """Status and body of what CountTokens answers."""
     body = json.dumps({"input": {"converse": {"messages": MESSAGES}}}).encode()
-    return sent(fake, Request("POST", "/model/us.amazon.nova-lite-v1%3A0/count-tokens", (), body))
+    return sent(fake, Request("POST", "/model/anthropic.claude-haiku-4-5-20251001-v1%3A0/count-tokens", (), body))
 
 
 def converse(fake: Fake) -> tuple[int, dict[str, Any]]:
@@ -45,7 +45,7 @@ if HAS_COUNT_TOKENS:
 
     def test_an_error_answers_count_tokens_where_it_is_named_and_then_the_estimate_again() -> None:
         fake = Fake(reply.text("hi"))
-        fake.when(operation="CountTokens", model="*nova*").script(reply.throttled("Slow down").times(2))
+        fake.when(operation="CountTokens", model="*haiku*").script(reply.throttled("Slow down").times(2))
         assert [count(fake), converse(fake)[0], count(fake), count(fake)] == [THROTTLED, 200, THROTTLED, ESTIMATE]
         assert [call.reply is None for call in fake.calls.all] == [False, False, False, True]
         fake.check()

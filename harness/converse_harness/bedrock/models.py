@@ -48,8 +48,9 @@ class Model:
     related models, after the maker's name; `version` orders the models of one line. `since` is the day of the model's
     release on Bedrock, from AWS's page or from the model id; empty if unknown. `most_tokens` is the largest accepted
     `maxTokens`, 0 if unknown. `merges`: the model treats consecutive messages of one role as one message. `converses`:
-    the model supports Converse. `retired` is the day of the model's end of life. `cut` is the name of the family that
-    describes how the model's answers are cut into deltas; if it is empty, the usual family of the maker applies.
+    the model supports Converse. `counts`: CountTokens counts for the model's id without a region; None if unknown.
+    `retired` is the day of the model's end of life. `cut` is the name of the family that describes how the model's
+    answers are cut into deltas; if it is empty, the usual family of the maker applies.
     """
 
     ids: str
@@ -61,6 +62,7 @@ class Model:
     most_tokens: int = 0
     merges: bool = False
     converses: bool = True
+    counts: bool | None = None
     retired: str = ""
     cut: str = ""
 
@@ -88,6 +90,7 @@ def _claude(
     minimum: int = 0,
     most_tokens: int = 0,
     retired: str = "",
+    counts: bool | None = None,
 ) -> Model:
     line = "claude-" + name.split()[0].lower() if version >= (4,) else "claude"
     drops_thoughts = version < (4, 5) or ids.startswith(("sonnet-4-5", "haiku-4-5"))
@@ -99,6 +102,7 @@ def _claude(
         since,
         Caching(minimum, drops_thoughts=drops_thoughts) if minimum else None,
         most_tokens,
+        counts=counts,
         retired=retired,
         cut="claude-3" if version < (3, 5) else "claude",
     )
@@ -110,37 +114,37 @@ MODELS: Final = (
     _claude("3-haiku*", "3 Haiku", (3,), "2024-03-07"),
     _claude("3-sonnet*", "3 Sonnet", (3,), "2024-02-29"),
     _claude("3-opus*", "3 Opus", (3,), "2024-02-29"),
-    _claude("3-5-sonnet-20240620*", "3.5 Sonnet", (3, 5), "2024-06-20"),
-    _claude("3-5-sonnet*", "3.5 Sonnet v2", (3, 5), "2024-10-22", 1024, retired="2026-07-30"),
-    _claude("3-5-haiku*", "3.5 Haiku", (3, 5), "2024-10-22", 2048, retired="2026-06-19"),
-    _claude("3-7-sonnet*", "3.7 Sonnet", (3, 7), "2025-02-19", 1024),
-    _claude("opus-4-20250514*", "Opus 4", (4,), "2025-05-14", 1024, 32_768, retired="2026-05-31"),
+    _claude("3-5-sonnet-20240620*", "3.5 Sonnet", (3, 5), "2024-06-20", counts=True),
+    _claude("3-5-sonnet*", "3.5 Sonnet v2", (3, 5), "2024-10-22", 1024, retired="2026-07-30", counts=True),
+    _claude("3-5-haiku*", "3.5 Haiku", (3, 5), "2024-10-22", 2048, retired="2026-06-19", counts=True),
+    _claude("3-7-sonnet*", "3.7 Sonnet", (3, 7), "2025-02-19", 1024, counts=True),
+    _claude("opus-4-20250514*", "Opus 4", (4,), "2025-05-14", 1024, 32_768, retired="2026-05-31", counts=True),
     _claude("opus-4-1*", "Opus 4.1", (4, 1), "2025-08-05", 1024),
-    _claude("opus-4-5*", "Opus 4.5", (4, 5), "2025-11-01", 4096, 64_000),
-    _claude("opus-4-6*", "Opus 4.6", (4, 6), "2026-02-05", 4096, 128_000),
-    _claude("opus-4-7*", "Opus 4.7", (4, 7), "2026-04-16", 4096, 128_000),
-    _claude("opus-4-8*", "Opus 4.8", (4, 8), "2026-05-28", 1024, 128_000),
-    _claude("opus-5-5*", "Opus 5.5", (5, 5), ""),
-    _claude("opus-5*", "Opus 5", (5,), "2026-07-24", 512),
-    _claude("sonnet-4-20250514*", "Sonnet 4", (4,), "2025-05-23", 1024),
-    _claude("sonnet-4-5*", "Sonnet 4.5", (4, 5), "2025-09-30", 1024, 64_000),
-    _claude("sonnet-4-6*", "Sonnet 4.6", (4, 6), "", 1024, 128_000),
+    _claude("opus-4-5*", "Opus 4.5", (4, 5), "2025-11-01", 4096, 64_000, counts=True),
+    _claude("opus-4-6*", "Opus 4.6", (4, 6), "2026-02-05", 4096, 128_000, counts=True),
+    _claude("opus-4-7*", "Opus 4.7", (4, 7), "2026-04-16", 4096, 128_000, counts=False),
+    _claude("opus-4-8*", "Opus 4.8", (4, 8), "2026-05-28", 1024, 128_000, counts=False),
+    _claude("opus-5-5*", "Opus 5.5", (5, 5), "", counts=False),
+    _claude("opus-5*", "Opus 5", (5,), "2026-07-24", 512, counts=False),
+    _claude("sonnet-4-20250514*", "Sonnet 4", (4,), "2025-05-23", 1024, counts=True),
+    _claude("sonnet-4-5*", "Sonnet 4.5", (4, 5), "2025-09-30", 1024, 64_000, counts=True),
+    _claude("sonnet-4-6*", "Sonnet 4.6", (4, 6), "", 1024, 128_000, counts=True),
     _claude("sonnet-5-5*", "Sonnet 5.5", (5, 5), "", 512),
-    _claude("sonnet-5*", "Sonnet 5", (5,), "2026-06-30", 1024),
-    _claude("haiku-4-5*", "Haiku 4.5", (4, 5), "2025-10-16", 4096, 64_000),
+    _claude("sonnet-5*", "Sonnet 5", (5,), "2026-06-30", 1024, counts=False),
+    _claude("haiku-4-5*", "Haiku 4.5", (4, 5), "2025-10-16", 4096, 64_000, counts=True),
     _claude("haiku-5-5*", "Haiku 5.5", (5, 5), "", 0, 128_000),
     _claude("fable-5-1*", "Fable 5.1", (5, 1), "2026-09-01", 512),
-    _claude("fable-5*", "Fable 5", (5,), "2026-06-09", 512),
+    _claude("fable-5*", "Fable 5", (5,), "2026-06-09", 512, counts=False),
     _claude("mythos-5*", "Mythos 5", (5,), "", 512),
     _claude("mythos-preview*", "Mythos Preview", (4, 9), "", 4096),
-    Model("amazon.nova-micro-v1*", "Nova Micro", "nova", (1,), "2024-12-04", _NOVA_CACHE),
-    Model("amazon.nova-lite-v1*", "Nova Lite", "nova", (1,), "2024-12-04", _NOVA_CACHE),
-    Model("amazon.nova-pro-v1*", "Nova Pro", "nova", (1,), "2024-12-04", _NOVA_CACHE, 10_000),
-    Model("amazon.nova-premier-v1*", "Nova Premier", "nova", (1,), "", _NOVA_CACHE, retired="2026-09-14"),
+    Model("amazon.nova-micro-v1*", "Nova Micro", "nova", (1,), "2024-12-04", _NOVA_CACHE, counts=False),
+    Model("amazon.nova-lite-v1*", "Nova Lite", "nova", (1,), "2024-12-04", _NOVA_CACHE, counts=False),
+    Model("amazon.nova-pro-v1*", "Nova Pro", "nova", (1,), "2024-12-04", _NOVA_CACHE, 10_000, counts=False),
+    Model("amazon.nova-premier-v1*", "Nova Premier", "nova", (1,), "", _NOVA_CACHE, retired="2026-09-14", counts=False),
     Model("amazon.nova-sonic-v1*", "Nova Sonic", "nova-sonic", converses=False),
     Model("amazon.nova-canvas*", "Nova Canvas", "nova-canvas", converses=False),
     Model("amazon.nova-reel*", "Nova Reel", "nova-reel", converses=False),
-    Model("amazon.nova-2-lite-v1*", "Nova 2 Lite", "nova", (2,), "2025-12-02", _NOVA_CACHE),
+    Model("amazon.nova-2-lite-v1*", "Nova 2 Lite", "nova", (2,), "2025-12-02", _NOVA_CACHE, counts=False),
     Model("amazon.nova-2-sonic*", "Nova 2 Sonic", "nova-2-sonic", (2,), converses=False),
     Model("amazon.nova-2-5-sonic*", "Nova 2.5 Sonic", "nova-2-5-sonic", (2, 5), converses=False),
     Model("amazon.titan-text*", "Titan Text", "titan-text", cut="titan"),
@@ -209,6 +213,13 @@ Sources:
 * `most_tokens`: for Opus 4 a user's report (RooCodeInc/Roo-Code#3916, 2025-05-24); for Nova Pro, Haiku 4.5 and gpt-oss
   20B a trial in public source code (2026); for other Claude models the limit of Anthropic's own API
   (Effect-TS/effect#7129, 2026-08-07).
+* `counts`: for Claude 3.5, 3.7, Opus 4 and Sonnet 4 the user guide's page about CountTokens, before May 2026, and
+  recordings (Sonnet 4); for Sonnet 4.5 and Haiku 4.5 a probe (Boise-State-Development/agentcore-public-stack#430,
+  2026-06-03); for Opus 4.5 and 4.6, Sonnet 4.6 and the Claude models that are refused the measurements in
+  xiehust/strands-darwin (2026-08), PostHog/posthog (2026) and stdapi-ai/stdapi.ai (Opus 5.5, 2026-09); for Nova
+  strands-agents/harness-sdk#2250 (2026-05). The same page, since May 2026, says that Claude models which launch with
+  cross-region inference only are refused. It does not name them, so the other newer models have no value. Neither have
+  Claude 3, Opus 4.1 and the models of other makers, which the older page does not list.
 * `retired`: Claude 3, 3.5 Sonnet and 3.7, Sonnet 4, Llama 3.2 1B and Command R have no date here. They have reached
   their end of life, but only after public recordings with them were made.
 """

@@ -10,9 +10,10 @@ from typing import Any, Final, cast
 from converse_harness import bedrock
 from converse_harness.bedrock.models import stands_for
 from converse_harness.bedrock.rules import Refusal, RuleLevel, RuleRequest, notes_of, refusal_of
+from converse_harness.bedrock.rules.asked import conversation_in
 from converse_harness.endpoint import failure_texts, operations
 from converse_harness.endpoint.cache import PromptCache
-from converse_harness.endpoint.call import SCRIPTED, Call, CallOutcome
+from converse_harness.endpoint.call import CONVERSATIONS, SCRIPTED, Call, CallOutcome
 from converse_harness.endpoint.changes import HISTORY_CHANGES, KEEP_ANSWERS, changed_answer
 from converse_harness.endpoint.condition import NAMED, check_answer, in_short
 from converse_harness.endpoint.control_plane import ANSWERS
@@ -181,8 +182,9 @@ class Endpoint:
             call.answered.notes = history = self._changes_of_history(call)
             self.notes += history
         refusal, noted = None, list[Refusal]()
-        if call.operation in SCRIPTED and call.malformed is None and self.rules != "off":
-            self.asked = asked = RuleRequest(call.operation, call.model_id, call.body, call.stands_for)
+        if call.operation in CONVERSATIONS and call.malformed is None and self.rules != "off":
+            body = conversation_in(call.operation, call.body)
+            self.asked = asked = RuleRequest(call.operation, call.model_id, body, call.stands_for)
             refusal, noted = refusal_of(asked, self.rules), [*notes_of(asked)]
         call.answered.refusal = refusal
         if refusal is not None and self.rules == "warn":
@@ -259,7 +261,10 @@ class Endpoint:
         if refusal is not None and self.rules != "warn":
             if not is_expected(self.expected, call, refusal):
                 problem = failure_texts.refused_request(call, refusal)
-                self.problems.append(problem)
+                if call.operation in SCRIPTED:
+                    self.problems.append(problem)
+                else:  # a client that counts tokens can count by itself, and goes on
+                    self._note_refusal(call, refusal)
                 for block in self.expected:
                     block.misses(call, refusal, problem)
             if refusal.rule.framed and call.operation == "ConverseStream":
@@ -270,6 +275,11 @@ class Endpoint:
             self.problems.append(failure_texts.malformed_request(call))
             return self._refused(call, call.malformed, "SerializationException")
         return self._by_default(call)
+
+    def _note_refusal(self, call: Call, refusal: Refusal) -> None:
+        note = Note(refusal.rule.name, failure_texts.noted_request(call, refusal), call.number)
+        call.answered.notes = [note, *call.answered.notes]
+        self.notes.append(note)
 
     def _scripted(self, call: Call, slot: Slot) -> HttpResponse:
         responder = slot.responder

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, NamedTuple
 import pytest
 
 from converse_harness.endpoint import Endpoint
-from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.manner import has_manner, in_manner_of
 from converse_harness.endpoint.rehearsal import RehearsalTarget
 from converse_harness.endpoint.rehearsal_report import ReportLine
@@ -143,7 +143,8 @@ class AnswersHooks:
 
         def watch(endpoint: Endpoint, call: Call) -> None:
             refusal = call.refusal
-            if not refusals and refusal is not None and endpoint.rules not in ("warn", "off"):
+            fails = call.operation in SCRIPTED and endpoint.rules not in ("warn", "off")
+            if not refusals and refusal is not None and fails:
                 line = line_that_asked(endpoint.transport, thread, root)
                 refusals.append((call.number, refusal.rule.name, masked(refusal.message), line))
 

@@ -15,6 +15,7 @@ from converse_harness.bedrock.rules.gateway import REQUEST
 from converse_harness.bedrock.rules.nova import NOVA
 from converse_harness.bedrock.rules.rule import (
     LEVELS,
+    MODEL,
     NOTING,
     VERDICTS,
     Models,
@@ -74,7 +75,7 @@ def refusals_of(asked: RuleRequest, level: RuleLevel = "default") -> Iterator[Re
 
     Bedrock itself sends only the first of these refusals.
     """
-    yield from _broken(asked, _rules_for(asked.model.id, _REFUSING[level], asked.parts))
+    yield from _broken(asked, _rules_for(asked.model.id, asked.judged_as, _REFUSING[level], asked.parts))
 
 
 def notes_of(asked: RuleRequest) -> Iterator[Refusal]:
@@ -85,14 +86,20 @@ def notes_of(asked: RuleRequest) -> Iterator[Refusal]:
     >>> [each.rule.name for each in notes_of(RuleRequest("Converse", "anthropic.claude-3-haiku-20240307-v1:0", asked))]
     ['roles_alternate']
     """
-    yield from _broken(asked, _rules_for(asked.model.id, NOTING, asked.parts))
+    yield from _broken(asked, _rules_for(asked.model.id, asked.judged_as, NOTING, asked.parts))
 
 
 def _broken(asked: RuleRequest, rules: Iterable[Rule]) -> Iterator[Refusal]:
     for rule in rules:
         for path, values in rule.find(asked):
-            yield Refusal(rule, path, rule.message.format(**values), asked.model)
+            yield _refusal(asked, rule, path, rule.message.format(**values))
             break
+
+
+def _refusal(asked: RuleRequest, rule: Rule, path: str, message: str) -> Refusal:
+    place = path if path == "modelId" else ".".join((*asked.within, path))
+    # CountTokens says what a model says without the prefix: its answers about tools and about too long a prompt.
+    return Refusal(rule, place, message.removeprefix(MODEL if asked.within else ""), asked.model)
 
 
 _REFUSING: Final[Mapping[RuleLevel, tuple[Verdict, ...]]] = {
@@ -106,11 +113,12 @@ caller of `refusal_of` turns the Refusal into a note."""
 
 
 @lru_cache(512)
-def _rules_for(name: str, verdicts: tuple[Verdict, ...], parts: frozenset[str]) -> tuple[Rule, ...]:
+def _rules_for(name: str, operation: str, verdicts: tuple[Verdict, ...], parts: frozenset[str]) -> tuple[Rule, ...]:
     """Return the rules for the model id `name` with one of `verdicts` that a request with `parts` can break."""
-    return tuple(rule for rule in _rules_of(name, verdicts) if has_to_look(rule.find, parts))
+    return tuple(rule for rule in _rules_of(name, operation, verdicts) if has_to_look(rule.find, parts))
 
 
 @lru_cache(512)
-def _rules_of(name: str, verdicts: tuple[Verdict, ...]) -> tuple[Rule, ...]:
-    return tuple(rule for rule in RULES if name in rule.models and rule.verdict in verdicts)
+def _rules_of(name: str, operation: str, verdicts: tuple[Verdict, ...]) -> tuple[Rule, ...]:
+    judging = (rule for rule in RULES if operation in rule.operations and rule.verdict in verdicts)
+    return tuple(rule for rule in judging if name in rule.models)

@@ -46,6 +46,27 @@ def ids_that_do_not_converse(asked: RuleRequest) -> bool:
     return asked.model.model is not None and not asked.model.model.converses
 
 
+_PROFILE_ARN: Final = re.compile(r"arn:aws[a-z-]*:bedrock:\S*:(?:application-)?inference-profile/\S+")
+
+
+def ids_that_do_not_count(asked: RuleRequest) -> bool:
+    """Whether the model id is that of an inference profile, or of a model that is known not to count tokens."""
+    return _counts(asked) is False
+
+
+def ids_that_may_not_count(asked: RuleRequest) -> bool:
+    """Whether it is not known if CountTokens counts for the model id."""
+    return _counts(asked) is None
+
+
+def _counts(asked: RuleRequest) -> bool | None:
+    """Whether CountTokens counts for the model id; None if unknown, also for a model that is newer than the table."""
+    model_id = asked.model_id
+    if _PROFILE_ARN.fullmatch(model_id) if model_id.startswith("arn:") else bare(model_id) != model_id:
+        return False
+    return None if asked.model.model is None or asked.model.inferred else asked.model.model.counts
+
+
 def ids_of_the_retired(asked: RuleRequest) -> bool:
     """Whether the model has reached its end of life."""
     return asked.model.model is not None and bool(asked.model.model.retired) and not asked.model.inferred

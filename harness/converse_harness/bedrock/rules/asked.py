@@ -5,6 +5,8 @@ A Finder is a function that finds the places where a request breaks a rule.
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -37,7 +39,8 @@ class RuleViolation(NamedTuple):
 class RuleRequest:
     """A request as the input of the rules: operation, URL-decoded model id, and the JSON body without nulls.
 
-    `stands_for` is the model's real id if `model_id` does not contain it, as with the ARN of an imported model.
+    For CountTokens, `body` is the result of `conversation_in`. `stands_for` is the model's real id if `model_id` does
+    not contain it, as with the ARN of an imported model.
     """
 
     operation: str
@@ -57,15 +60,40 @@ class RuleRequest:
         return other
 
     @property
-    def shape(self) -> str:
+    def within(self) -> tuple[str, ...]:
+        """The path of `body` in the body that was sent: empty, except for CountTokens."""
+        if self.operation != "CountTokens":
+            return ()
+        return ("input",) if INVOKED in self.body else ("input", "converse")
+
+    @property
+    def judged_as(self) -> str:
+        """The operation whose rules apply: the operation itself, or InvokeModel if CountTokens counts its body."""
+        return "InvokeModel" if self.within and INVOKED in self.body else self.operation
+
+    @property
+    def input_shape(self) -> str:
         """The name of the operation's input shape in AWS's API model."""
         return str(bedrock.operation(self.operation).input_shape.name)
+
+    @property
+    def shape(self) -> str:
+        """The name of the shape of `body` in AWS's API model: the input shape, except for CountTokens."""
+        name = self.input_shape
+        for member in self.within:
+            name = str(bedrock.member(name, member).name)
+        return name
 
     @cached_property
     def violations(self) -> Sequence[Violation]:
         """The body's violations of AWS's API model. They are computed once, because several rules read them."""
-        sent = {**dict.fromkeys(labels(self.operation), "m"), **self.body}
-        return bedrock.validate(self.shape, sent, checks=bedrock.JSON_CHECKS)
+        in_path = () if self.within else labels(self.operation)
+        return bedrock.validate(self.shape, {**dict.fromkeys(in_path, "m"), **self.body}, checks=bedrock.JSON_CHECKS)
+
+    @cached_property
+    def invoked(self) -> object:
+        """The JSON of the InvokeModel body whose tokens CountTokens counts; None if there is none."""
+        return invoke_body(self.body.get(INVOKED))
 
     @cached_property
     def messages(self) -> Sequence[Message]:
@@ -156,6 +184,9 @@ FIELDS: Final = "additionalModelRequestFields"
 
 JUDGED_FIELDS: Final = frozenset({"thinking", "top_k", "top_p"})
 """The names of those additional model request fields that the rules check."""
+
+INVOKED: Final = "invokeModel"
+"""The member of CountTokens' input that contains a body of InvokeModel."""
 
 _NEEDED: set[str] = set()
 _NEEDS: dict[Finder, frozenset[str]] = {}
@@ -292,6 +323,35 @@ def has_to_look(find: Finder, parts: frozenset[str]) -> bool:
     """Whether a Finder must be called for a request with these parts."""
     needed = _NEEDS.get(find)
     return needed is None or not needed.isdisjoint(parts)
+
+
+def conversation_in(operation: str | None, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the part of a request's body that has the members of a Converse body, such as `messages`.
+
+    It is the body itself, except for CountTokens. If CountTokens counts a body of InvokeModel, return the `input`.
+
+    >>> conversation_in("CountTokens", {"input": {"converse": {"messages": []}}})
+    {'messages': []}
+    """
+    if operation != "CountTokens":
+        return body
+    given = object_of(body.get("input"))
+    return given if INVOKED in given else object_of(given.get("converse"))
+
+
+def invoke_body(invoked: object) -> object:
+    """Return the JSON of the body in an InvokeModelTokensRequest; the text itself if it is not JSON, None if it lacks.
+
+    The body is base64, as in the JSON of a request.
+    """
+    sent = member_of(invoked, "body")
+    if not isinstance(sent, str):
+        return None
+    text = base64.b64decode(sent).decode(errors="replace")
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 @cache

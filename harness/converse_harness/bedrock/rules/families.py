@@ -12,6 +12,7 @@ from converse_harness.bedrock.rules import abilities, caching, conversation, ima
 from converse_harness.bedrock.rules.asked import any_block, in_blocks, in_request, in_results, in_shown
 from converse_harness.bedrock.rules.rule import (
     CLIENTS_KNOW,
+    CONVERSING,
     MODEL,
     PROBED,
     Claude,
@@ -68,6 +69,7 @@ OTHER_FAMILIES: Final = (
         ),
         Models(only=(Claude(since=(3, 7)), "deepseek.r1*")),
         verdict="strict",
+        operations=CONVERSING,
         remark="that no region has the versions between on demand is thought",
     ),
     Rule(

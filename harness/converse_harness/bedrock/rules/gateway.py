@@ -7,9 +7,21 @@ from __future__ import annotations
 
 from typing import Final
 
-from converse_harness.bedrock.rules import abilities, conversation, words
+from converse_harness.bedrock.rules import abilities, conversation, tools, words
 from converse_harness.bedrock.rules.asked import any_block, in_blocks, in_request
-from converse_harness.bedrock.rules.rule import PROBED, Claude, Models, Rule, coded, documented, recorded, reported
+from converse_harness.bedrock.rules.rule import (
+    ALL_OPERATIONS,
+    CONVERSING,
+    COUNTING,
+    PROBED,
+    Claude,
+    Models,
+    Rule,
+    coded,
+    documented,
+    recorded,
+    reported,
+)
 
 REQUEST: Final = (
     Rule(
@@ -19,6 +31,7 @@ REQUEST: Final = (
         words.broken_labels,
         (documented("AWS's API model", "2026-11"),),
         verdict="strict",
+        operations=ALL_OPERATIONS,
     ),
     Rule(
         "model_exists",
@@ -31,6 +44,7 @@ REQUEST: Final = (
             recorded("pydantic-ai, test_bedrock_error", ""),
         ),
         verdict="strict",
+        operations=ALL_OPERATIONS,
     ),
     Rule(
         "model_is_not_retired",
@@ -43,7 +57,49 @@ REQUEST: Final = (
             coded("a probe of some 70 models", "2026-10-10", "Nova Premier, Claude 3.5 Haiku, Llama 3.2"),
         ),
         verdict="strict",
+        operations=ALL_OPERATIONS,
         error="ResourceNotFoundException",
+    ),
+    Rule(
+        "model_counts_tokens",
+        "the model id of CountTokens is that of a model that counts tokens, not of an inference profile",
+        "The provided model doesn't support counting tokens.",
+        in_request("modelId", abilities.ids_that_do_not_count),
+        (
+            reported("pydantic/pydantic-ai#4001", "2026-01-14", "the ARN of an application inference profile"),
+            reported("strands-agents/harness-sdk#2250", "2026-05", "profiles, Nova"),
+            reported("Boise-State-Development/agentcore-public-stack#430", "2026-06-03", "profiles"),
+            recorded("pydantic-ai, test_anthropic_bedrock_count_tokens_error", "2026-06", "a profile of Sonnet 4"),
+            reported("anthropics/claude-code#86628", "2026-08-14", "ARNs of application inference profiles"),
+            coded("xiehust/strands-darwin", "2026-08", "Claude Opus 4.7, 4.8 and 5, Sonnet 5, Fable 5"),
+            coded("stdapi-ai/stdapi.ai", "2026-09", "Claude Opus 5.5"),
+        ),
+        remark="the table of models below has the models that count",
+        operations=COUNTING,
+    ),
+    Rule(
+        "model_is_known_to_count_tokens",
+        "the model id of CountTokens is that of a model that is known to count tokens",
+        "The provided model doesn't support counting tokens.",
+        in_request("modelId", abilities.ids_that_may_not_count),
+        (documented("the user guide, before May 2026, which lists six Claude models", "2025-08"),),
+        remark="for a made-up id Bedrock has other words: those of model_exists",
+        verdict="note",
+        operations=COUNTING,
+    ),
+    Rule(
+        "counted_tools_are_known",
+        "a body of InvokeModel whose tokens CountTokens counts offers no web search of Anthropic",
+        "tools.{k}: Input tag '{tag}' found using 'type' does not match any of the expected tags: 'bash_20250124', "
+        "'custom', 'text_editor_20250124', 'text_editor_20250429', 'text_editor_20250728'",
+        tools.web_searches_in_a_body,
+        (
+            recorded(
+                "pydantic-ai, test_anthropic_bedrock_count_tokens_rejects_server_tools", "2026-06", "Claude Sonnet 4"
+            ),
+        ),
+        remark="other tools that Anthropic runs were not seen",
+        operations=("InvokeModel",),
     ),
     Rule(
         "model_converses",
@@ -56,6 +112,7 @@ REQUEST: Final = (
             reported("danny-avila/LibreChat#14635", "2026-08", "GPT 5.5"),
         ),
         remark="the message is the probe's, of Nova Sonic",
+        operations=CONVERSING,
     ),
     Rule(
         "constraints_hold",
@@ -125,6 +182,9 @@ REQUEST: Final = (
         (
             reported("elastic/kibana#246393", "2025-12-15"),
             reported("pydantic/pydantic-ai#4495", "2026-03-02", "Claude Haiku 4.5"),
+            reported(
+                "Boise-State-Development/agentcore-public-stack#1156", "2026-09-18", "CountTokens, Claude Haiku 4.5"
+            ),
         ),
     ),
     Rule(

@@ -166,6 +166,17 @@ def _is(name: str, model: str | Claude) -> bool:
 ALL_MODELS: Final = Models()
 
 
+CONVERSING: Final = ("Converse", "ConverseStream")
+"""The operations that ask a model for an answer."""
+
+COUNTING: Final = ("CountTokens", "InvokeModel")
+"""The operations of a rule about all calls of CountTokens; InvokeModel stands for those that count an InvokeModel body.
+"""
+
+ALL_OPERATIONS: Final = (*CONVERSING, *COUNTING)
+"""The operations of a rule about all requests that the rules judge."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A rule for requests.
@@ -176,7 +187,7 @@ class Rule:
     rule is known to apply. `witnesses` are the observations of the message, the oldest first; without a witness the
     wording is ours. `against` are observations of the same models that contradict the rule. `remark` contains other
     facts. The `verdict` is a person's conclusion from this evidence. `framed`: in a stream, the error is the first
-    frame; otherwise it is an HTTP error.
+    frame; otherwise it is an HTTP error. The rule applies to requests of `operations` (`RuleRequest.judged_as`).
     """
 
     name: str
@@ -190,6 +201,7 @@ class Rule:
     verdict: Verdict = "refuse"
     error: str = "ValidationException"
     framed: bool = False
+    operations: tuple[str, ...] = (*CONVERSING, "CountTokens")
 
     @property
     def source(self) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from converse_harness.bedrock.rules.asked import (
+    INVOKED,
     Finder,
     RuleRequest,
     RuleViolation,
@@ -18,6 +19,7 @@ from converse_harness.bedrock.rules.asked import (
     in_tools,
     needs,
 )
+from converse_harness.json_values import member_of, objects_of
 
 _CLIENT_TYPES: Final = (None, "tool_use")
 """The recorded values of `type` in tool uses and tool results for tools that the client runs. For its own tools, the
@@ -115,6 +117,18 @@ def forced(asked: RuleRequest) -> Iterator[RuleViolation]:
 def offered(operation: str) -> Finder:
     """Make a Finder that yields the toolConfig of each request that calls `operation`."""
     return in_request("toolConfig", lambda it: it.operation == operation and "toolConfig" in it.body, "toolConfig")
+
+
+_WEB_SEARCH: Final = "web_search_20250305"
+"""The only tool of Anthropic for which a refusal of CountTokens is recorded."""
+
+
+@needs(INVOKED)
+def web_searches_in_a_body(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Find Anthropic's web search among the tools of an InvokeModel body whose tokens CountTokens counts."""
+    for k, tool in enumerate(objects_of(member_of(asked.invoked, "tools"))):
+        if tool.get("type") == _WEB_SEARCH:
+            yield RuleViolation(f"invokeModel.body.tools[{k}].type", {"k": k, "tag": _WEB_SEARCH})
 
 
 @needs("toolConfig")

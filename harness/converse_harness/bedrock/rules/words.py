@@ -33,8 +33,10 @@ _PLAIN: Final = (FindingKind.LENGTH, FindingKind.RANGE, FindingKind.ENUM, Findin
 """The kinds of violation that are about the value of a scalar."""
 
 
-def _told(shape_name: str, value: Mapping[str, Any], violations: Sequence[Violation]) -> list[str]:
+def _told(shape_name: str, value: Mapping[str, Any], violations: Sequence[Violation], within: Steps = ()) -> list[str]:
     """Return the service's sentences about a value, one for each broken constraint.
+
+    `within` is the path of the value in the request.
 
     >>> request = {"inferenceConfig": {"maxTokens": 0}, "modelId": "m"}
     >>> _told("ConverseRequest", request, bedrock.validate("ConverseRequest", request))
@@ -47,7 +49,7 @@ equal to 1"]
         of_place = found.setdefault(steps, [])
         of_place += [text for text in texts if text not in of_place]
     return [
-        f"Value{_repeated(value, steps)} at '{_path(steps)}' failed to satisfy constraint: {text}"
+        f"Value{_repeated(value, steps)} at '{_path((*within, *steps))}' failed to satisfy constraint: {text}"
         for steps, texts in found.items()
         for text in sorted(texts, key=lambda text: text.startswith(_LAST))
     ]
@@ -214,12 +216,13 @@ def broken_constraints(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Find the constraints of AWS's API model that the body breaks, and report all of them in one message."""
     about_members = (FindingKind.UNKNOWN, FindingKind.UNION)
     found = [each for each in _violations(asked) if each.kind not in about_members and each.steps != _TIER]
-    yield from _breach(asked, asked.body, found)
+    yield from _in_body(asked, found)
 
 
 def broken_labels(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Find the constraints that the model id breaks, and report all of them in one message."""
-    yield from _breach(asked, {"modelId": asked.model_id}, _broken_labels(asked.shape, asked.model_id))
+    shape = asked.input_shape
+    yield from _breach(shape, {"modelId": asked.model_id}, _broken_labels(shape, asked.model_id))
 
 
 @lru_cache(128)
@@ -317,9 +320,15 @@ def _violations(asked: RuleRequest) -> Sequence[Violation]:
     return [each for each in asked.violations if _steps_of(each)[0] not in in_path]
 
 
-def _breach(asked: RuleRequest, value: Mapping[str, Any], violations: Sequence[Violation]) -> Iterator[RuleViolation]:
+def _in_body(asked: RuleRequest, violations: Sequence[Violation]) -> Iterator[RuleViolation]:
+    return _breach(asked.shape, asked.body, violations, asked.within)
+
+
+def _breach(
+    shape: str, value: Mapping[str, Any], violations: Sequence[Violation], within: Steps = ()
+) -> Iterator[RuleViolation]:
     if violations:
-        texts = _told(asked.shape, value, violations)
+        texts = _told(shape, value, violations, within)
         count = f"{len(texts)} validation error{'s' * (len(texts) > 1)} detected"
         yield RuleViolation(_people_path(_steps_of(violations[0])), {"errors": f"{count}: {'; '.join(texts)}"})
 
