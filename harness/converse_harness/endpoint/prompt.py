@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from converse_harness.bedrock.models import Caching, Model
 from converse_harness.endpoint.call import Call
-from converse_harness.json_values import member_of
+from converse_harness.json_values import member_of, object_of, objects_of
 from converse_harness.stream.chunk import weigh
 
 IMAGES: Final = "images"
@@ -83,6 +83,25 @@ def request_weight(body: Mapping[str, Any], known: Model | None) -> float:
     """Estimate the input tokens of a request's JSON."""
     blocks = cached_blocks(body, known.caching if known is not None else None)
     return tools_weight(body, known) + sum([weigh(each.block) for each in blocks if "cachePoint" not in each.block])
+
+
+def invoked_weight(body: object, known: Model | None) -> float:
+    """Estimate the input tokens of an InvokeModel body: of its messages, system and tools, as Claude takes them.
+
+    Other JSON is estimated with all its members, and a body that is not JSON as text.
+    """
+    members = object_of(body)
+    if "messages" not in members:
+        return weigh(body)
+    turns = [{**each, "content": _plain_blocks(each.get("content"))} for each in objects_of(members["messages"])]
+    system, tools = _plain_blocks(members.get("system")), objects_of(members.get("tools"))
+    return request_weight({"messages": turns, "system": system, "toolConfig": {"tools": tools}}, known)
+
+
+def _plain_blocks(content: object) -> Sequence[Mapping[str, Any]]:
+    """Return Claude's content as blocks without their `type`, so that they weigh as much as blocks of Converse."""
+    blocks = [{"text": content}] if isinstance(content, str) else objects_of(content)
+    return [{name: value for name, value in block.items() if name != "type"} for block in blocks]
 
 
 def tools_weight(body: Mapping[str, Any], known: Model | None) -> float:

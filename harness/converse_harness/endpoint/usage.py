@@ -7,11 +7,11 @@ from typing import Any
 
 from converse_harness.bedrock.answer_forms import COUNTERS, READ, cache_counters
 from converse_harness.bedrock.models import standing
+from converse_harness.bedrock.rules.asked import INVOKED, conversation_in, invoke_body
 from converse_harness.endpoint.cache import use_of
 from converse_harness.endpoint.call import Call
-from converse_harness.endpoint.prompt import has_cache_point, request_weight
+from converse_harness.endpoint.prompt import has_cache_point, invoked_weight, request_weight
 from converse_harness.reply.body import MessageBody
-from converse_harness.stream.chunk import estimate_tokens
 
 
 def usage(call: Call, body: MessageBody, given: Mapping[str, Any] | None, model_id: str) -> dict[str, Any]:
@@ -41,10 +41,7 @@ def usage(call: Call, body: MessageBody, given: Mapping[str, Any] | None, model_
 
 def request_tokens(call: Call) -> int:
     """Return an estimate of the number of input tokens of the call's conversation, at least 1."""
-    body = call.body
-    if call.operation == "CountTokens":
-        body = body.get("input", {}).get("converse", {})
-    return max(1, round(request_weight(body, standing(call.stands_for).model)))
+    return max(1, round(request_weight(call.body, standing(call.stands_for).model)))
 
 
 def count_tokens(call: Call) -> int:
@@ -52,4 +49,7 @@ def count_tokens(call: Call) -> int:
 
     It equals `inputTokens` in the usage of a Converse answer to the same messages.
     """
-    return request_tokens(call) if call.messages else estimate_tokens(call.params)
+    body, known = conversation_in(call.operation, call.body), standing(call.stands_for).model
+    if INVOKED in body:
+        return max(1, round(invoked_weight(invoke_body(body[INVOKED]), known)))
+    return max(1, round(request_weight(body, known)))

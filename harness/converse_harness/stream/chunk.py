@@ -331,8 +331,8 @@ def _weigh_members(value: Mapping[object, object]) -> float:
         total += len(name) / 4 if isinstance(name, str) else weigh(name)
         if not isinstance(item, str):
             total += weigh(item)
-        elif name == "bytes" and len(value) == 1:
-            total += _FILE
+        elif (name == "bytes" and len(value) == 1) or (name == "data" and value.get("type") == "base64"):
+            total += _FILE  # in Converse, or in a body for Claude
         else:
             total += len(item) / 4
     return total
