@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.nested import XDIST
+from tests.recordings.asking import counts_tokens
 
 OPUS = "us.anthropic.claude-opus-5"
 SONNET = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
@@ -450,6 +451,41 @@ def test_every_example_and_every_async_call_is_rehearsed(suite: pytest.Pytester)
             "  test_it.py::test_httpx          call 1  claude_has_no_temperature *test_it.py:25",
         ]
     )
+
+
+COUNTING = """
+import pytest
+from agent import SONNET, ask
+from converse_harness import reply
+from converse_harness.intercept.clients import create_client
+
+ASKED = {"converse": {"messages": [{"role": "user", "content": [{"text": "hi"}]}]}}
+
+
+def test_counts(converse):
+    create_client().count_tokens(modelId=SONNET.removeprefix("us."), input=ASKED)
+
+
+def test_counts_for_a_profile(converse):
+    converse.script(reply.text("hi"))
+    with pytest.raises(Exception, match="counting tokens"):
+        create_client().count_tokens(modelId=SONNET, input=ASKED)
+    ask()
+"""
+
+
+@counts_tokens
+def test_what_is_counted_is_rehearsed_too(suite: pytest.Pytester) -> None:
+    suite.makepyfile(test_it=COUNTING)
+    result = suite.runpytest(f"--converse-as=*={OPUS}")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(
+        [
+            f"rehearsed as {OPUS}: 1 of 2 tests would be accepted",
+            "  test_it.py::test_counts  call 1  model_counts_tokens  The provided model doesn't support*test_it.py:*",
+        ]
+    )
+    result.stdout.no_fnmatch_line("left out: *")
 
 
 FIELDS = """

@@ -13,6 +13,7 @@ from converse_harness.bedrock.rules import RuleRequest
 from converse_harness.cli import main
 from converse_harness.endpoint.rehearsal import target_of
 from converse_harness.recordings.read import read
+from tests.recordings.asking import counts_tokens
 
 SAMPLES = Path(__file__).parents[2] / "recordings"
 LLAMA = "us.meta.llama4-scout-17b-instruct-v1:0"
@@ -67,6 +68,17 @@ def test_what_would_be_refused_is_listed(folder: Path, capsys: pytest.CaptureFix
     assert lines[3:5] == ["Bedrock's words, and who saw them last:", lines[4]]
     assert lines[5] == "left out: 1 exchange with a request that is refused as it is"
     assert lines[6].startswith("not rehearsed: signatures, ")
+
+
+@counts_tokens
+def test_what_is_counted_is_rehearsed_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (asked, _) = exchange(1, "anthropic.claude-sonnet-4-5")
+    asked |= {"operation": "CountTokens", "request": {"input": {"converse": asked["request"]}}}
+    lines = [HEADER, asked, {"t": 5, "status": 200, "body": {"inputTokens": 8}}]
+    (tmp_path / "one.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    assert main(["rehearse", str(tmp_path), "--as", "anthropic.claude-sonnet-4-6"]) == 0
+    assert main(["rehearse", str(tmp_path), "--as", OPUS]) == 1
+    assert "call 1  model_counts_tokens  The provided model doesn't support counting" in capsys.readouterr().out
 
 
 def test_an_error_that_is_no_refusal_accepts_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

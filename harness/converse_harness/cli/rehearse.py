@@ -10,6 +10,7 @@ from typing import Final
 
 from converse_harness import bedrock
 from converse_harness.bedrock.rules import RuleRequest
+from converse_harness.bedrock.rules.asked import conversation_in
 from converse_harness.cli.terminal import (
     BOLD,
     GREEN,
@@ -23,7 +24,7 @@ from converse_harness.cli.terminal import (
     say,
     session_in,
 )
-from converse_harness.endpoint.call import SCRIPTED
+from converse_harness.endpoint.call import CONVERSATIONS
 from converse_harness.endpoint.rehearsal import own_rules, targets_of, unknown_target
 from converse_harness.endpoint.rehearsal_report import Asked, RefusedCall, RehearsalReport
 from converse_harness.errors import DamagedData, ReplyError
@@ -72,7 +73,7 @@ def _rehearse(path: Path, report: RehearsalReport) -> None:
     """Add the requests of a recording to the report. Equal requests to one model are added only once."""
     asked: dict[str, Asked] = {}
     seen: set[str] = set()
-    exchanges = [each for each in session_in(path, _TROUBLE).exchanges if each.operation in SCRIPTED]
+    exchanges = [each for each in session_in(path, _TROUBLE).exchanges if each.operation in CONVERSATIONS]
     answered = {_key(each) for each in exchanges if each.head.get("status") == HTTPStatus.OK}
     for exchange in exchanges:
         name = f"{path} call {exchange.call['call']}"
@@ -86,7 +87,7 @@ def _rehearse(path: Path, report: RehearsalReport) -> None:
         try:
             shape = bedrock.operation(exchange.operation).input_shape.name
             body = bedrock.read_json(shape, exchange.request, recorded=True)
-            request = RuleRequest(exchange.operation, exchange.model_id, body)
+            request = RuleRequest(exchange.operation, exchange.model_id, conversation_in(exchange.operation, body))
             # If Bedrock answered this request with its own model, rules that refuse it even so are ignored: they are
             # wrong, or the recording contains shortened media. An error, such as throttling, does not show this.
             accepted = own_rules(request)

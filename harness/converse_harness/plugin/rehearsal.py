@@ -17,8 +17,9 @@ from typing import Any, Final, cast
 import pytest
 
 from converse_harness.bedrock.rules import RuleRequest
+from converse_harness.bedrock.rules.asked import conversation_in
 from converse_harness.endpoint import Endpoint
-from converse_harness.endpoint.call import SCRIPTED, Call
+from converse_harness.endpoint.call import CONVERSATIONS, SCRIPTED, Call
 from converse_harness.endpoint.rehearsal import RehearsalTarget, own_rules, targets_of, unknown_target
 from converse_harness.endpoint.rehearsal_report import Asked, LeftOut, RefusedCall, RehearsalReport
 from converse_harness.errors import ReplyError
@@ -100,7 +101,9 @@ class RehearsalHooks:
 
     def watch(self, endpoint: Endpoint, call: Call) -> None:
         """Check a call against the rules of the target models, in the thread in which the call is answered."""
-        if self._test is not None and call.operation in SCRIPTED and call.malformed is None:
+        # A refused count fails no test, so a test with one is rehearsed all the same.
+        judged = call.operation in SCRIPTED or (call.operation in CONVERSATIONS and call.refusal is None)
+        if self._test is not None and judged and call.malformed is None:
             self._test.add(endpoint, call)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -192,8 +195,9 @@ class _TestRehearsal:
                 asked = self._asked[call.model_id] = Asked(targets=matching)
             asked.requests += 1
         request = endpoint.asked
-        if request is None or request.body is not call.body:  # meanwhile another thread has checked an equal request
-            request = RuleRequest(str(call.operation), call.model_id, call.body, call.stands_for)
+        body = conversation_in(call.operation, call.body)
+        if request is None or request.body is not body:  # meanwhile another thread has checked an equal request
+            request = RuleRequest(str(call.operation), call.model_id, body, call.stands_for)
         but: frozenset[str] = frozenset() if call.refusal is None else own_rules(request)
         refused = list[RefusedCall]()
         unjudged = set[tuple[int, str]]()
