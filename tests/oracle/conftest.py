@@ -3,8 +3,9 @@
 import json
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import pytest
 
@@ -14,6 +15,33 @@ SOME_AND_ALL = pytest.mark.parametrize(
     "step", [4, pytest.param(1, marks=pytest.mark.slow)], ids=["every fourth", "all"]
 )
 """How many of the 378 recordings a test takes that does much with each."""
+
+
+class HandMade(NamedTuple):
+    """Why an answer of the corpus is none of AWS's as it stands; not `certain` if it may be one all the same."""
+
+    why: str
+    certain: bool = True
+
+
+_BEDROCK: Final = "pydantic__pydantic-ai/test_bedrock__test_"
+_MOCK: Final = "newrelic__newrelic-python-agent/external_botocore___mock_external_bedrock_server_converse__"
+
+HAND_MADE: Final[Mapping[str, HandMade]] = {
+    f"{_BEDROCK}bedrock_model_other_parameters.json": HandMade("206 bytes by its header, 5 tokens for 60 words"),
+    f"{_BEDROCK}bedrock_model_service_tier.json": HandMade("the same; and it has tier flex, where default was asked"),
+    f"{_BEDROCK}bedrock_model_usage_limit_not_exceeded__01.json": HandMade("longer than by its header", certain=False),
+    f"{_BEDROCK}video_as_binary_content_input.json": HandMade("its request is no JSON, and has a PNG for a video"),
+    f"{_BEDROCK}video_url_input__01.json": HandMade("it has the other video's text, and a JPEG for a video"),
+    **{f"{_MOCK}0{number}.json": HandMade("a table of a mock server: no request, few headers") for number in range(4)},
+}
+"""The answers of the corpus that people made or edited. No fact rests on them; they are read and replayed as others."""
+
+
+def rows_of_aws(shared: Path) -> list[dict[str, Any]]:
+    """The index of the corpus without what is made by hand: 369 answers, from which facts may be taken."""
+    rows: list[dict[str, Any]] = json.loads((shared / "corpus" / "index.json").read_text())
+    return [row for row in rows if row["file"] not in HAND_MADE]
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,7 @@ from converse_harness.stream.events import decode_event
 from converse_harness.stream.frames import Decoder
 from converse_harness.stream.grammar import is_exception, kind
 from converse_harness.stream.http import Request
-from tests.oracle.conftest import body_with_media
+from tests.oracle.conftest import body_with_media, rows_of_aws
 
 Event = dict[str, Any]
 
@@ -97,10 +97,10 @@ class Pair:
 
 
 def pairs(shared: Path, operation: str) -> list[Pair]:
-    """Every answer of the corpus to this operation that is a message, with ours."""
+    """Every answer of AWS in the corpus to this operation that is a message, with ours."""
     corpus = shared / "corpus"
     found: list[Pair] = []
-    for row in json.loads((corpus / "index.json").read_text()):
+    for row in rows_of_aws(shared):
         if row["operation"] == operation and row["status"] == 200:
             recorded = json.loads((corpus / row["file"]).read_text())
             pair = _pair(row["file"], recorded, base64.b64decode(recorded["response"]["body_base64"]))

@@ -26,6 +26,7 @@ OUTSIDE_THE_CORPUS = {
     "GuardrailWordPolicyAssessment",
     "InvalidSignatureException",
     "SerializationException",
+    "UnrecognizedClientException",
 }
 
 

@@ -1,7 +1,7 @@
 """What AWS sends, in rules written by hand: each says what must hold of an answer, and where that was seen.
 
 A rule takes an answer as a ConverseResponse and gives what is wrong with it; nothing is wrong if it gives nothing.
-Source "recorded": none of the 356 recorded answers is otherwise. Source "from the model": AWS's documentation and
+Source "recorded": none of the 349 recorded answers is otherwise. Source "from the model": AWS's documentation and
 model say so, and no recorded answer is otherwise.
 """
 

@@ -93,14 +93,14 @@ _GUARDRAIL: Final = SeenIn(
 )
 _WORDS: Final = SeenIn("elastic/ecs", "rfcs/text/0050-gen_ai-security-fields.md")
 _BAD_TOKEN: Final = SeenIn(
-    "newrelic/newrelic-python-agent", "tests/external_botocore/_mock_external_bedrock_server_converse.py"
+    "crmne/ruby_llm",
+    "spec/fixtures/vcr_cassettes/chat_error_handling_with_bedrock_amazon_nova-2-lite-v1_0_raises_appropriate_auth_error"
+    ".yml",
 )
 _EXPIRED_TOKEN: Final = SeenIn("DataDog/dd-trace-py", "tests/contrib/botocore/conftest.py")
 _SLOW_CLOCK: Final = SeenIn("req_llm", "fixtures of amazon_bedrock; in which copy of the repository is not known")
 
-_VIDEO: Final = SeenIn("pydantic/pydantic-ai", "tests/models/cassettes/test_bedrock/test_video_url_input.yaml")
-
-_PADDING: Final = "padding: a prefix of a-zA-Z0-9, 2 to 61 long, in every event of 67 streams"
+_PADDING: Final = "padding: a prefix of a-zA-Z0-9, 2 to 61 long, in every event of 66 streams"
 _TYPED: Final = "TOOL_USE_TYPES in answer_forms.py has the models and months"
 _DUPLICATE: Final = "the same number again as in the member without `Count`, from Claude 3.7 on"
 
@@ -111,12 +111,11 @@ BEYOND_MODEL: Final[tuple[Beyond, ...]] = (
     ExtraMember("ContentBlockStopEvent", "p", "string", _TOOL_STREAM, _PADDING),
     ExtraMember("MessageStopEvent", "p", "string", _TOOL_STREAM, _PADDING),
     ExtraMember("ConverseStreamMetadataEvent", "p", "string", _TOOL_STREAM, _PADDING),
-    ExtraMember("TokenUsage", "serverToolUsage", "object", _NOVA, "always {}; in 237 of 356 answers, most models"),
+    ExtraMember("TokenUsage", "serverToolUsage", "object", _NOVA, "always {}; in 235 of 349 answers, most models"),
     ExtraMember("TokenUsage", "cacheReadInputTokenCount", "integer", _PROMPT_CACHING, _DUPLICATE),
     ExtraMember("TokenUsage", "cacheWriteInputTokenCount", "integer", _PROMPT_CACHING, _DUPLICATE),
     ExtraValue("ToolUseBlock", "type", "tool_use", _SONNET_5, f"a client's tool; {_TYPED}"),
     ExtraValue("ToolUseBlockStart", "type", "tool_use", _SONNET_5_STREAM, f"a client's tool; {_TYPED}"),
-    ExtraValue("VideoBlock", "format", "video/mp4", _VIDEO, "a media type in a request, which Nova Pro accepted"),
     MayBeAbsent(
         "GuardrailSensitiveInformationPolicyAssessment", "regexes", _GUARDRAIL, "only piiEntities; in 10 answers"
     ),
@@ -129,5 +128,5 @@ BEYOND_MODEL: Final[tuple[Beyond, ...]] = (
     ExtraError("SerializationException", 400, "ValidationException", None, "a body that is no JSON; not recorded"),
 )
 """All known deviations of AWS from AWS's API model, one per row. A row for a member or value has no effect if the API
-model of a newer botocore already contains it. Source: validation of 378 recorded answers against botocore 1.44.5. The
+model of a newer botocore already contains it. Source: validation of 369 recorded answers against botocore 1.44.5. The
 last row is not recorded: AWS's gateway is known to send this error for a request that it cannot parse."""

@@ -1,7 +1,7 @@
 """Two tables: the way in which each model family cuts an answer into deltas, and the known error messages.
 
 Source of the first table: 107 recorded streams (Amazon 57, Anthropic 36, Cohere 5, Meta 5, one each of AI21, Mistral,
-OpenAI). docs/fidelity.md compares the harness's deltas with 67 of these streams. A family without a recorded tool
+OpenAI). docs/fidelity.md compares the harness's deltas with 66 of these streams. A family without a recorded tool
 stream sends a tool input as one delta. The functions that cut are in `cutting.py`.
 """
 
@@ -253,7 +253,7 @@ ERRORS: Final[Mapping[str, Wording]] = {
     ),
     "ThrottlingException": THROTTLES["requests"],
     "UnrecognizedClientException": Wording(
-        "The security token included in the request is invalid.", RECORDED, "newrelic/newrelic-python-agent"
+        "The security token included in the request is invalid.", RECORDED, "crmne/ruby_llm"
     ),
     "ValidationException": Wording(
         "The provided model identifier is invalid.", RECORDED, "open-telemetry/opentelemetry-python-contrib"

@@ -167,7 +167,7 @@ def answer(
 
 
 def _check_total(usage: Mapping[str, Any]) -> None:
-    """Raise ReplyError if `totalTokens` is not the sum of the other counts, as it is in all 356 recorded answers."""
+    """Raise ReplyError if `totalTokens` is not the sum of the other counts, as it is in all 349 recorded answers."""
     if "totalTokens" not in usage:
         return
     given = {name: count for name, other in _PARTS if (count := usage.get(name, usage.get(other))) is not None}
