@@ -64,8 +64,6 @@ _UNSET: Final = (
     "ContentBlock object at messages.0.content.0 must set one of the following keys: text, image, toolUse, toolResult, "
     "document, video, cachePoint, reasoningContent, citationsContent, searchResult."
 )
-_AT_BLOCK: Final = "1 validation error detected: Value at 'messages.1.member.content.1.member"
-_FAILED: Final = "' failed to satisfy constraint: Member must"
 
 UNIONS: Final[Mapping[str, UnionPlace]] = {
     "RestJsonMalformedUnionMultipleFieldsSet": UnionPlace(
@@ -73,7 +71,7 @@ UNIONS: Final[Mapping[str, UnionPlace]] = {
         _UNSET.replace("must set", "can only set"),
     ),
     "RestJsonMalformedUnionKnownAndUnknownFieldsSet": UnionPlace(
-        {'"int": 2': '"text": "two"'}, f"{_AT_BLOCK}.unknownField{_FAILED} be one of the model"
+        {'"int": 2': '"text": "two"'}, _UNSET.replace("must set", "can only set")
     ),
     "RestJsonMalformedUnionNoFieldsSet": UnionPlace({'"int": null': '"text": null'}, _UNSET),
     "RestJsonMalformedUnionEmptyObjectNoFieldsSet": UnionPlace({}, _UNSET),

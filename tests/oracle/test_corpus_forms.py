@@ -27,6 +27,7 @@ from converse_harness.bedrock.models import standing
 from converse_harness.stream.events import decode_event
 from converse_harness.stream.frames import Decoder
 from converse_harness.stream.http import Request
+from tests.oracle.conftest import rows_of_aws
 
 ASKED: Final = {"messages": [{"role": "user", "content": [{"text": "?"}]}]}
 
@@ -64,8 +65,9 @@ class Answer(NamedTuple):
 def answers(shared: Path) -> list[Answer]:
     """The recorded answers of both corpora to Converse and ConverseStream whose model is named."""
     found: list[Answer] = []
-    for corpus in (shared / "corpus", shared / "corpus-2"):
-        for row in json.loads((corpus / "index.json").read_text()):
+    second = json.loads((shared / "corpus-2" / "index.json").read_text())
+    for corpus, rows in ((shared / "corpus", rows_of_aws(shared)), (shared / "corpus-2", second)):
+        for row in rows:
             if row["status"] != 200 or row["operation"] not in ("Converse", "ConverseStream"):
                 continue
             known = standing(str(row["model_id"]))

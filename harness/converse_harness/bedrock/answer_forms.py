@@ -180,7 +180,7 @@ CACHE_COUNTERS: Final = (
 )
 """The cache counters in JSON answers; the first row with the model applies. Models without a row have no counters.
 
-Source: recorded answers. Nova has both pairs only with a cachePoint (9 with, 139 without). Of the answers that wrote to
+Source: recorded answers. Nova has both pairs only with a cachePoint (9 with, 135 without). Of the answers that wrote to
 the cache, 4 of 6 from Sonnet 4.5 and all from newer Claude models contain cacheDetails, none from 3.7 or Nova. Streams
 of every model have the four counters only if the request has a cachePoint, and never cacheDetails.
 """
