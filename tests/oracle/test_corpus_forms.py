@@ -31,8 +31,6 @@ from tests.oracle.conftest import rows_of_aws
 
 ASKED: Final = {"messages": [{"role": "user", "content": [{"text": "?"}]}]}
 
-USE: Final = {"name": "look", "input": {"a": 1}}
-
 
 class Answer(NamedTuple):
     """A recorded answer of a model that its source names; `month` is "" if neither an answer nor a file has a day."""
@@ -113,7 +111,7 @@ def sent(answer: Answer, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What the fake sends to this request of the answer's model: a tool use, as a test writes it."""
     action = "converse" if answer.operation == "Converse" else "converse-stream"
     path = f"/model/{quote(answer.model_id, safe='')}/{action}"
-    endpoint = Endpoint(reply.tool_use(USE["name"], USE["input"]), rules="off", history="off")
+    endpoint = Endpoint(reply.tool_use("look", {"a": 1}), rules="off", history="off")
     made = endpoint.exchange(Request("POST", path, (), json.dumps(asked).encode())).response
     data = b"".join(chunk.data for chunk in made.chunks)
     return _events(data) if answer.operation == "ConverseStream" else [json.loads(data)]

@@ -16,8 +16,8 @@ from converse_harness.stream.http import Request
 
 SONNET_4_5: Final = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
 NOVA_2: Final = "us.amazon.nova-2-lite-v1:0"
-SYSTEM_TOOL: Final = {"toolConfig": {"tools": [{"systemTool": {"name": "nova_code_interpreter"}}]}}
-USE: Final = {"toolUseId": "t", "name": "look", "input": {}}
+SYSTEM_TOOL: Final[dict[str, Any]] = {"toolConfig": {"tools": [{"systemTool": {"name": "nova_code_interpreter"}}]}}
+USE: Final[dict[str, Any]] = {"toolUseId": "t", "name": "look", "input": {}}
 USAGE: Final = {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}
 
 

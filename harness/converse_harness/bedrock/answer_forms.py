@@ -84,7 +84,7 @@ applies; without a row, there is no type: none of 103 of other makers had it.
 """
 
 
-def tool_use_type(model_id: str, operation: str, tool_config: Mapping[str, Any]) -> Literal["tool_use"] | None:
+def tool_use_type(model_id: str, operation: str | None, tool_config: Mapping[str, Any]) -> Literal["tool_use"] | None:
     """Return the type of a client's tool uses in an answer of this model, or None if Bedrock sends no type.
 
     `tool_config` is the toolConfig of the request.
@@ -102,7 +102,7 @@ def tool_use_type(model_id: str, operation: str, tool_config: Mapping[str, Any])
 
 
 @lru_cache(512)
-def _tool_use_type_sent(model_id: str, operation: str) -> str:
+def _tool_use_type_sent(model_id: str, operation: str | None) -> str:
     name = standing(model_id).id
     rows = (row for row in TOOL_USE_TYPES if operation in row.operations and name in row.models)
     return next((row.sent for row in rows), "never")

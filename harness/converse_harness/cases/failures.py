@@ -14,7 +14,7 @@ from converse_harness.cases.tools import TOOL
 from converse_harness.faults import FAULTS
 from converse_harness.faults.model import IN_PROCESS, Fault, FaultLevel
 from converse_harness.faults.order import OrderFault
-from converse_harness.literals import OverflowWording, ThrottleWording
+from converse_harness.literals import OverflowWording, StreamException, ThrottleWording
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.http import GATEWAY_ERRORS
 
@@ -163,7 +163,7 @@ def _use_of_tool() -> Reply:
     return reply.tool_use(TOOL, {"city": "Zürich"}, pieces=['{"city": ', '"Zürich"}'])
 
 
-_PLACES: Final[Mapping[str, tuple[Callable[[str], Made], str, str]]] = {
+_PLACES: Final[Mapping[str, tuple[Callable[[StreamException], Made], str, str]]] = {
     "first_frame": (
         lambda exception: (reply.text(ANSWER).fails_after(0, exception), reply.text(ANSWER)),
         "The first frame is {}; the next call is answered.",
@@ -195,6 +195,9 @@ _SHORT: Final[Mapping[tuple[str, str], str]] = {
 }
 """Maps an exception and its position in the stream to the short name of this common case."""
 
+_RECORDED_FRAMES: Final = {("validationException", "first_frame"), ("modelStreamErrorException", "mid")}
+"""The exceptions and their positions in recorded streams."""
+
 
 def frame_cases() -> Iterator[Case]:
     """Yield one case for each stream exception of the installed botocore and each position in `_PLACES`."""
@@ -204,8 +207,8 @@ def frame_cases() -> Iterator[Case]:
                 _SHORT.get((exception, place), f"{snake(exception)}_{place}"),
                 sentence.format(exception),
                 must.format(_MUST_BY_STATUS[shape.status]),
-                RECORDED if (exception, place) == ("validationException", "first_frame") else MODEL,
-                partial(make, exception),
+                RECORDED if (exception, place) in _RECORDED_FRAMES else MODEL,
+                partial(make, cast("StreamException", exception)),
             )
 
 

@@ -41,7 +41,7 @@ class Occasion(NamedTuple):
     def tool_members(self, body: object) -> ToolUseMembers:
         """The members that the tool uses of a reply's `body` get if the reply does not set them."""
         given = not isinstance(body, MessageBody) or body.as_given
-        config = self.call.body.get("toolConfig") or {}
+        config: Mapping[str, Any] = self.call.body.get("toolConfig") or {}
         type_ = None if given else tool_use_type(self.model, self.call.operation, config)
         return ToolUseMembers(self.seed, self.place, self.call.turn, type_)
 
