@@ -139,14 +139,15 @@ def counted(broken: Broken) -> RuleRequest:
     return RuleRequest("CountTokens", broken.model_id, broken.asked.body)
 
 
+HAS_COUNTS = bedrock.has_shape("ConverseTokensRequest")
+
 IN_COUNTS = {
     name: broken
     for name, broken in BROKEN.items()
     if broken.operation == "Converse"
     and name != "some_use_no_tools"  # of models for which nothing is counted, in Converse and not in streams
     and "CountTokens" in BY_NAME[name].operations
-    and bedrock.has_shape("ConverseTokensRequest")
-    and broken.asked.body.keys() <= bedrock.shape("ConverseTokensRequest").members.keys()
+    and (not HAS_COUNTS or broken.asked.body.keys() <= bedrock.shape("ConverseTokensRequest").members.keys())
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 from hypothesis.vendor.pretty import pretty
 
-from converse_harness import Endpoint, Reply, reply
+from converse_harness import Endpoint, Reply, bedrock, reply
 from converse_harness.bedrock.answer_forms import COUNTERS, READ
 from converse_harness.stream.events import decode_event
 from converse_harness.stream.frames import Decoder
@@ -16,6 +16,8 @@ from converse_harness.stream.http import Request
 
 SONNET_4_5: Final = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
 NOVA_2: Final = "us.amazon.nova-2-lite-v1:0"
+OPERATIONS: Final = ("Converse", "ConverseStream")
+HAS_SYSTEM_TOOLS: Final = bedrock.has_member("Tool", "systemTool")
 SYSTEM_TOOL: Final[dict[str, Any]] = {"toolConfig": {"tools": [{"systemTool": {"name": "nova_code_interpreter"}}]}}
 USE: Final[dict[str, Any]] = {"toolUseId": "t", "name": "look", "input": {}}
 USAGE: Final = {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}
@@ -54,8 +56,7 @@ def uses(answer: Reply, operation: str, model: str, **more: object) -> list[dict
         ("us.anthropic.claude-sonnet-5", "ConverseStream", {}, True),
         ("us.anthropic.claude-sonnet-5-5", "ConverseStream", {}, False),
         (NOVA_2, "Converse", {}, False),
-        (NOVA_2, "Converse", SYSTEM_TOOL, True),
-        (NOVA_2, "ConverseStream", SYSTEM_TOOL, True),
+        *((NOVA_2, operation, SYSTEM_TOOL, True) for operation in OPERATIONS if HAS_SYSTEM_TOOLS),
         ("us.amazon.nova-pro-v1:0", "Converse", {}, False),
         ("openai.gpt-5.6-sol", "Converse", {}, False),
         ("my-model", "Converse", {}, False),
@@ -77,8 +78,8 @@ def test_a_tool_use_has_the_type_that_the_model_sends(
         assert all(list(use) == sorted(use) for use in found)
 
 
-@pytest.mark.parametrize("operation", ["Converse", "ConverseStream"])
-@pytest.mark.parametrize("type_", ["tool_use", "server_tool_use"])
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("type_", ["tool_use", *(["server_tool_use"] if HAS_SYSTEM_TOOLS else [])])
 def test_a_type_that_a_reply_gives_is_kept(operation: str, type_: str) -> None:
     for model in (SONNET_4_5, NOVA_2):
         (use,) = uses(reply.message({"toolUse": {**USE, "type": type_}}), operation, model)
@@ -92,7 +93,7 @@ def test_an_answer_that_is_given_as_a_whole_gets_no_type() -> None:
     again = eval(pretty(pasted), {"reply": reply})
     for answer in (pasted, again):
         for model in (SONNET_4_5, "us.anthropic.claude-sonnet-5"):
-            for operation in ("Converse", "ConverseStream"):
+            for operation in OPERATIONS:
                 assert [use.keys() & {"type"} for use in uses(answer, operation, model)] == [set()]
     message = {"role": "assistant", "content": [{"toolUse": {**USE, "type": "tool_use"}}]}
     typed = reply.response({"output": {"message": message}, "stopReason": "tool_use"})
@@ -124,6 +125,6 @@ def test_the_usage_of_a_body_has_the_counters_of_the_model(model: str, counters:
     assert body["usage"].keys() & COUNTERS == set(counters)
     assert answered(answer, "ConverseStream", model)[-1]["metadata"]["usage"].keys() & COUNTERS == set()
     point = {"system": [{"text": "Be brief."}, {"cachePoint": {"type": "default"}}]}
-    for operation in ("Converse", "ConverseStream"):
+    for operation in OPERATIONS:
         last = answered(answer, operation, model, **point)[-1]
         assert last.get("metadata", last)["usage"].keys() >= set(COUNTERS)
