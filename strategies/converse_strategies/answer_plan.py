@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from hypothesis import strategies as st
 
+from converse_harness import bedrock
 from converse_harness.bedrock.families import Family
 
 Block = dict[str, Any]
@@ -21,21 +22,26 @@ class Maker(NamedTuple):
     """A company that makes models, and what its models send. `lacks` contains the kinds of blocks that they never send.
 
     If `signs` is true, the models sign their reasoning. If `cites_web` is true, they cite web pages, otherwise
-    documents. Source: recorded answers. In these, only Claude sends signatures, redacted reasoning and citations of
-    documents; only Nova sends server tools and citations of web pages.
+    documents. If `types_tools` is true, the tool uses that a client must run have a `type`: in the maker of a plan all
+    tool uses of the answer, in a constant those of some models. Source: recorded answers. In these, only Claude sends
+    signatures, redacted reasoning and citations of documents; only Nova sends server tools and citations of web pages;
+    only Claude and Nova send the type.
     """
 
     lacks: frozenset[str]
     signs: bool
     cites_web: bool
+    types_tools: bool = False
 
 
-CLAUDE: Final = Maker(frozenset({"toolResult", "image"}), signs=True, cites_web=False)
-NOVA: Final = Maker(frozenset(), signs=False, cites_web=True)
+CLAUDE: Final = Maker(frozenset({"toolResult", "image"}), signs=True, cites_web=False, types_tools=True)
+NOVA: Final = Maker(frozenset(), signs=False, cites_web=True, types_tools=True)
 OTHERS: Final = Maker(frozenset({"toolResult", "image", "citationsContent"}), signs=False, cites_web=False)
 _TITAN: Final = Maker(OTHERS.lacks | {"toolUse", "reasoningContent"}, signs=False, cites_web=False)
 
-_MAKERS: Final = {"claude": CLAUDE, "claude-3": CLAUDE, "nova": NOVA, "titan": _TITAN}
+_CLAUDE_3: Final = CLAUDE._replace(types_tools=False)
+
+_MAKERS: Final = {"claude": CLAUDE, "claude-3": _CLAUDE_3, "nova": NOVA, "titan": _TITAN}
 """Name of a model family -> its maker. The maker of all other families is `OTHERS`."""
 
 HEAD_SIZE: Final = 5
@@ -100,7 +106,7 @@ class AnswerPlan:
             return {"text": self._long(_TEXT)}
         if self.form == "toolUse":
             use = {"toolUseId": "tooluse_aaaaaaaaaaaaaaaaaaaaaa", "name": "0", "input": {"0": self._long(_INPUT)}}
-            return {"toolUse": use}
+            return {"toolUse": {**use, **tool_type(self.maker)}}
         return None
 
     def _long(self, sizes: tuple[int, int]) -> str:
@@ -119,6 +125,14 @@ def even_pieces(text: str, byte: int) -> list[str]:
     wanted = 1 + byte % 8 if byte < 128 else min(MOST_DELTAS, 180 + byte - 128)
     size = -(-len(text) // wanted)
     return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def tool_type(maker: Maker) -> dict[str, str]:
+    """Return the `type` of a tool use that a client must run, as the only member; {} if the tool use has none.
+
+    It has none, too, if the installed botocore cannot parse the member.
+    """
+    return {"type": "tool_use"} if maker.types_tools and bedrock.has_member("ToolUseBlock", "type") else {}
 
 
 def maker_of(family: Family) -> Maker:
@@ -140,6 +154,7 @@ def plan_of(
         if not sent_by(maker, kinds):
             maker = NOVA
         kinds = sent_by(maker, kinds)
+    maker = maker._replace(types_tools=maker.types_tools and bool(head[0] & 2))
     usual = head[0] >= 32
     if head[1] < _LONG_FROM or not any_number:
         return AnswerPlan(maker, kinds, usual)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from converse_harness import bedrock
 from converse_strategies import leaves
-from converse_strategies.answer_plan import CLAUDE, HEADS, NOVA, Maker, plan_of, sent_by
+from converse_strategies.answer_plan import CLAUDE, HEADS, NOVA, Maker, plan_of, sent_by, tool_type
 from converse_strategies.citation import citations_content_blocks, kinds_of_web
 from converse_strategies.leaves import Texts, chosen, composite, sampled
 from converse_strategies.media import images
@@ -64,7 +64,10 @@ def streamable_blocks(draw: st.DrawFn, *, kinds: Collection[str] | None = None, 
     """
     wanted = chosen("streamable_blocks", "kinds", kinds, streamable())
     kind, special = draw(sampled(weighted(wanted, texts is None)))
-    return draw_block(draw, kind, _texts(texts, special), CLAUDE if sent_by(CLAUDE, (kind,)) else NOVA, special)
+    maker = CLAUDE if sent_by(CLAUDE, (kind,)) else NOVA
+    if kind == "toolUse":
+        maker = maker._replace(types_tools=draw(st.booleans()))
+    return draw_block(draw, kind, _texts(texts, special), maker, special)
 
 
 @composite
@@ -185,9 +188,10 @@ def _tool_result(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @leaves.cached
-def _tool_uses(*, special: bool) -> st.SearchStrategy[dict[str, Any]]:
+def _tool_uses(maker: Maker, *, special: bool) -> st.SearchStrategy[dict[str, Any]]:
     uses = _SPECIAL_TOOL_USES if special else _TOOL_USES
-    return leaves.made(st.tuples(uses, leaves.tool_use_types()), lambda drawn: {**drawn[0], **drawn[1]})
+    more = tool_type(maker)
+    return leaves.made(uses, lambda use: {**use, **more}) if more else uses
 
 
 def _server_tool(draw: st.DrawFn, result: Block) -> tuple[Block, Block]:
@@ -224,7 +228,7 @@ _SPECIAL_TOOL_USES: Final[st.SearchStrategy[dict[str, Any]]] = st.fixed_dictiona
 )
 _BLOCKS: Final[Mapping[str, Callable[[Texts, Maker], st.SearchStrategy[Any]]]] = {
     "text": lambda texts, maker: texts,
-    "toolUse": lambda texts, maker: _tool_uses(special=False),
+    "toolUse": lambda texts, maker: _tool_uses(maker, special=False),
     "reasoningContent": _reasoning,
     "citationsContent": lambda texts, maker: citations_content_blocks(kinds=kinds_of_web(maker.cites_web), texts=texts),
     "toolResult": lambda texts, maker: _tool_result(),
@@ -235,7 +239,7 @@ content of the block.
 """
 
 _SPECIAL_BLOCKS: Final[Mapping[str, Callable[[Texts, Maker], st.SearchStrategy[Any]]]] = {
-    "toolUse": lambda texts, maker: _tool_uses(special=True),
+    "toolUse": lambda texts, maker: _tool_uses(maker, special=True),
     "reasoningContent": lambda texts, maker: _reasoning(texts, maker, special=True),
 }
 """Kind of block -> the function for blocks with special texts and numbers, if it is not the one in `_BLOCKS`."""

@@ -129,6 +129,12 @@ SENT: Final = (
         lambda answer: _client_tools(answer) if answer["stopReason"] == "end_turn" else [],
     ),
     SentRule(
+        "tools_are_typed_alike",
+        "All tool uses for the client in an answer have a type, or none has.",
+        RECORDED,
+        lambda answer: ["both"] if len({use.get("type") for use in _client_tools(answer)}) > 1 else [],
+    ),
+    SentRule(
         "a_malformed_tool_use_has_a_tool",
         "The stop reason malformed_tool_use comes with a tool use.",
         FROM_THE_MODEL,

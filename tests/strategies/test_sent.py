@@ -78,6 +78,9 @@ BROKEN: Mapping[str, dict[str, Any]] = {
     "counts_are_repeated": answer(usage={**USAGE, "cacheReadInputTokens": 0, "cacheReadInputTokenCount": 1}),
     "tool_use_stops_for_a_tool": answer({"text": "0"}, stop="tool_use"),
     "a_tool_does_not_end_the_turn": answer(TOOL),
+    "tools_are_typed_alike": answer(
+        TOOL, {"toolUse": {**TOOL["toolUse"], "toolUseId": "u", "type": "tool_use"}}, stop="max_tokens"
+    ),
     "a_malformed_tool_use_has_a_tool": answer(stop="malformed_tool_use"),
     "signatures_and_server_tools": answer(SIGNED, SERVER),
     "signatures_and_images": answer(SIGNED, IMAGE),

@@ -49,8 +49,8 @@ class Occasion(NamedTuple):
 class ToolUseMembers(NamedTuple):
     """The members of a tool use that a reply may leave out: its toolUseId, and the `type` that the model sends.
 
-    Each id is a hash of the other fields of this class and the index of a content block. `turn` is one of the fields,
-    so each turn of a conversation has different ids.
+    Each id is a hash of `seed`, `place`, `turn` and the index of a content block. So each turn of a conversation has
+    different ids.
     """
 
     seed: int

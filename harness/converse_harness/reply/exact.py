@@ -54,9 +54,10 @@ def response(
 
     A response of Converse is a dict with the key `output`. A response of ConverseStream is a dict with the key
     `stream`, or only the list of its events. For an error, pass the `response` of a ClientError, a dict with the key
-    `Error`. A Response from `assemble` or from a Call is allowed, too. `ResponseMetadata` is ignored. `strict=False`
-    has the same meaning as in `message` and `events`; in addition, unknown members of the response are ignored. Raises
-    ReplyError for any other value, and for content that AWS's API model does not allow.
+    `Error`. A Response from `assemble` or from a Call is allowed, too. `ResponseMetadata` is ignored. A
+    tool use without a `type` stays without one. `strict=False` has the same meaning as in `message` and `events`; in
+    addition, unknown members of the response are ignored. Raises ReplyError for any other value, and for content that
+    AWS's API model does not allow.
 
     >>> response({
     ...     "ResponseMetadata": {"HTTPStatusCode": 200},
