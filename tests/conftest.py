@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from botocore.loaders import create_loader
+
+from converse_harness.intercept.registry import forget_threads
 
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # read when it is imported; it would fetch a price list otherwise
 
@@ -40,13 +42,21 @@ def _files_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_DIR", str(Path(__file__).parent))
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _little_to_collect() -> Iterator[None]:
-    """What is loaded already is not looked through where a test, or an inner run of pytest, collects garbage."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
+_MANY: Final = 50_000
+"""Objects; to look through 160,000 takes 0.1 s."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _little_to_collect() -> None:
+    """What is loaded already is not looked through where a test collects garbage; pytest does so after each inner run.
+
+    A thread of an earlier file that outlived its fake does not keep botocore patched.
+    """
+    forget_threads()
+    if len(gc.get_objects()) > _MANY:  # without those that are frozen
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
 
 
 _libraries: dict[str, ModuleType] = {}

@@ -579,7 +579,7 @@ def test_a_thread_that_outlives_its_fake_is_refused(library: Any) -> None:
     go_on.set()
     thread.join()
     assert "'outliving' made a call to Bedrock after" in str(caught[0])
-    assert fake.failures() == caught
+    assert [str(failure) for failure in fake.failures()] == [str(error) for error in caught]
 
 
 @pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])

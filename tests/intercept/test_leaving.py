@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import signal
 import socket
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
+from weakref import WeakSet
 
 import botocore.endpoint
 import pytest
@@ -261,6 +264,39 @@ def test_a_thread_that_outlives_its_fake_is_refused_until_a_newer_one_is_open(
     worker.stop()
     registry.unpatch_if_idle()
     assert attributes() == originals
+    assert network == []
+
+
+def test_the_calls_of_a_thread_that_outlives_its_fake_are_counted_and_not_kept(
+    make_client: Client, question: dict[str, Any], network: Network
+) -> None:
+    clients = WeakSet[Any]()
+
+    def ask() -> None:
+        client = make_client(region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b")
+        clients.add(client)
+        with suppress(BlockedConnection):
+            client.converse(**question)
+
+    with fake_converse() as fake:
+        worker = Outliving(ask)
+    for _ in range(5):
+        worker.ask()
+    gc.collect()
+    with pytest.raises(BlockedConnection, match="'outliving'") as caught:
+        fake.check()
+    worker.ask()
+    with pytest.raises(BlockedConnection) as again:
+        fake.check()
+    known = weakref.ref(fake)
+    told = len(fake.endpoint.problems), caught.value.__notes__, hasattr(again.value, "__notes__")
+    del fake, caught, again
+    gc.collect()
+    assert known() is None  # although the thread is alive
+    worker.ask()
+    worker.stop()
+    assert told == (2, ["After the fake had closed, 5 calls were refused in this way; this is the first."], False)
+    assert list(clients) == []
     assert network == []
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from copy import copy
 from typing import Any, ClassVar, Final, Literal, Self, TypedDict
 from weakref import WeakSet
 
@@ -52,6 +53,8 @@ _ALREADY_OPEN: Final = (
     "this fake is already open. Use it without another `with` or open(): the end of that block would close it, and the "
     "calls after the block would reach Bedrock. The fixtures of converse-harness are open from the start."
 )
+
+_REFUSED_LATER: Final = "After the fake had closed, {calls} calls were refused in this way; this is the first."
 
 _open: WeakSet[Fake] = WeakSet()
 _times_opened = 0
@@ -131,6 +134,8 @@ class Fake(Scripting):
         self._raised: set[int] = set()
         self._noted = 0
         self._was_open = False
+        self._refused_later = 0
+        self._first_later = BlockedConnection()
         self.lock = threading.RLock()
         self._stack = ExitStack()
 
@@ -195,15 +200,18 @@ class Fake(Scripting):
         test failed; if it is one of the problems, nothing is raised.
         """
         __tracebackhide__ = True
-        for message in children.refused():
-            self.block(BlockedConnection(message))
+        self.endpoint.problems += map(BlockedConnection, children.refused())
+        if self._refused_later > 1:
+            self._first_later.add_note(_REFUSED_LATER.format(calls=self._refused_later))
+        self._refused_later = 0
         new = [each for each in self.endpoint.problems[since:] if id(each) not in self._raised]
         problems = [each for each in new if not isinstance(each, self._allowed)]
         self._raised.update(map(id, new))
         notes = self.endpoint.notes[self._noted :]
         self._noted += len(notes)
         hand_in(notes)
-        if problems and error not in problems:
+        told = error in problems or (isinstance(error, BlockedConnection) and str(error) in map(str, problems))
+        if problems and not told:
             raise problems[0] from problems[0].__cause__ or error
 
     def failures(self) -> list[Exception]:
@@ -282,8 +290,19 @@ class Fake(Scripting):
             call.answered.waited += seconds
 
     def block(self, error: BlockedConnection) -> None:
-        """Add a blocked connection to the problems that must fail the test."""
-        self.endpoint.problems.append(error)
+        """Add a blocked connection to the problems that must fail the test; after the fake has closed, only count it.
+
+        `check_problems` raises the first of those that were counted, with their number.
+        """
+        if self in _open or not self._was_open:
+            self.endpoint.problems.append(error)
+            return
+        # The thread may go on for ever, so only its first call is kept, and not the error itself: its traceback will
+        # hold the thread and its client.
+        self._refused_later += 1
+        if self._refused_later == 1:
+            self._first_later = copy(error)
+            self.endpoint.problems.append(self._first_later)
 
     # The following methods open and close the fake.
 

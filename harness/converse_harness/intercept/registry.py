@@ -29,7 +29,7 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeVar
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary, WeakSet, ref
 
 from converse_harness.intercept.clients import is_loopback
 from converse_harness.intercept.exchange import CLOSED_MEANWHILE, FORKED, OUTLIVED, OpenFake, RefusingFake, refuse
@@ -89,7 +89,9 @@ _running: WeakSet[ActiveCall] = WeakSet()
 _below: RefusingFake | None = None
 _keepers: list[object] = []
 """The owners that called `keep_patches`. While there is an owner, botocore remains patched even if no fake is open."""
-_outlived: WeakKeyDictionary[threading.Thread, OpenFake] = WeakKeyDictionary()
+_outlived: WeakKeyDictionary[threading.Thread, ref[OpenFake]] = WeakKeyDictionary()
+"""Maps each thread that outlived its fake to the fake to which its refused calls are reported. The references are weak:
+a thread may live as long as the process, and the tracebacks of a fake's problems refer to threads and clients."""
 _ours: WeakSet[threading.Thread] = WeakSet()
 
 
@@ -237,7 +239,7 @@ def blocking_fake() -> OpenFake | None:
     held = CURRENT_CALL.get()
     fake = current() if held is None else held.entry.responder
     if fake is None:
-        return _outlived.get(threading.current_thread()) if _outlived else None
+        return _outlived_by(threading.current_thread()) if _outlived else None
     return None if fake.records else fake
 
 
@@ -271,8 +273,15 @@ def forwarding() -> AbstractContextManager[None]:
 def _refuse_outlived(endpoint: str) -> None:
     """Raise BlockedConnection in a thread that outlived its fake, unless the endpoint is on this machine."""
     thread = threading.current_thread()
-    if _outlived and not is_loopback(endpoint) and (fake := _outlived.get(thread)) is not None:
+    if _outlived and not is_loopback(endpoint) and (fake := _outlived_by(thread)) is not None:
         raise refuse(fake, OUTLIVED.format(name=thread.name))
+
+
+def _outlived_by(thread: threading.Thread) -> OpenFake | None:
+    """Return the fake that refuses the thread's calls; None if the thread outlived no fake."""
+    fake = _outlived.get(thread)
+    # Nobody can check a fake that is gone. The calls are refused all the same.
+    return None if fake is None else fake() or RefusingFake(OUTLIVED.format(name=thread.name))
 
 
 def inherit(thread: threading.Thread) -> None:
@@ -325,10 +334,16 @@ def exempt(thread: threading.Thread) -> None:
 def _remember_threads(entry: _Entry) -> None:
     if entry.opener in _ours:
         return  # the control API opened the fake for a test in another process, which has no threads here
+    for each in _outlived.keyrefs():
+        dead = each()
+        if dead is not None and dead.ident is not None and not _runs(dead):  # a thread without identity will start
+            _outlived.pop(dead, None)
+    responder = entry.responder
+    told = (responder.behind if isinstance(responder, RefusingFake) else None) or responder
     free = (entry.opener, threading.current_thread(), *_ours)
     for thread in threading.enumerate():
         if thread not in free and (thread in entry.callers or thread not in entry.before):
-            _outlived[thread] = entry.responder
+            _outlived[thread] = ref(told)
 
 
 def locked(step: Callable[[], None]) -> None:
