@@ -214,7 +214,7 @@ def network(session: nox.Session) -> None:
     session.env["URLLIB3_NO_OVERRIDE"] = "1"
     stacks = [f"{name}=={version}" for name, version in STACKS.items()]
     install(session, "--no-binary=urllib3-future", *stacks, extra="[test]")
-    session.run(*PYTEST, "-n", "2", *(session.posargs or pinned("network")))
+    session.run(*PYTEST, "-n", "2", "--dist", "worksteal", *(session.posargs or pinned("network")))
 
 
 @nox.session

@@ -19,18 +19,28 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+sys.path.insert(0, ".")  # the root of the project, where `.ci/run` goes
+
+from tests import seconds
+
 LIMIT = 2400.0
 """Seconds for a step; one that takes longer hangs."""
 
 UV = "uv==0.13.9"
 """It installs everything else: none of it is newer than the day in pyproject.toml."""
 
+TIMES = re.compile(r"^TIMES (.+): ([\d.]+) ([\d.]+) ([\d.]+)\n", re.MULTILINE)
+"""What a command took: its seconds, and the seconds of CPU of user and system."""
 CLOSING_LINE = re.compile(r"^(?:=+ )?((?:\d+ \w+, )*(?:\d+ \w+|no tests ran) in [\d.]+s.*?)(?: =+)?$", re.MULTILINE)
 DID_NOT_RUN = re.compile(r"\d+ (?:skipped|xfailed)")
 MAY_SKIP = ("floor",)
 """The oldest botocore lacks shapes that some tests are about."""
 
 VERSIONS = ("3.11", "3.12", "3.13")
+HALVES = {"coverage": "1", "tests-3.12": "2"}
+"""The README's command runs the default tier whole on the oldest Python, these a half each: see tests/halves.py."""
+MEASURED = ("readme", "slow")
+"""Together each test of the two tiers, once."""
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 """The commands that tests/clients/pinned/browser/ looks for."""
 README = ("demo", "readme")
@@ -55,6 +65,8 @@ class Step:
     output: str = ""
     status: int = 0
     seconds: float = 0
+    times: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """The seconds and the seconds of CPU of `all`, and of each command of the README."""
     group: int = field(default=0, repr=False)
 
     def run(self) -> "Step":
@@ -64,7 +76,7 @@ class Step:
             return self
         started = time.monotonic()
         with subprocess.Popen(
-            ["bash", "-euo", "pipefail", "-c", self.command],
+            ["bash", "-euo", "pipefail", "-c", timed(f"({self.command})", "all")],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -79,6 +91,9 @@ class Step:
                 output += f"\nStopped: it took longer than {LIMIT:.0f} s.\n".encode()
         self.output, self.status, self.group = output.decode(errors="replace"), process.returncode, 0
         self.seconds = time.monotonic() - started
+        for name, real, user, system in TIMES.findall(self.output):
+            self.times[name] = float(real), float(user) + float(system)
+        self.output = TIMES.sub("", self.output)
         must_run = self.closing_line if self.name not in MATRIX else re.sub(r"\d+ xfailed", "", self.closing_line)
         if not self.status and self.name not in MAY_SKIP and DID_NOT_RUN.search(must_run):
             self.output += f"\nUnder CI every test must run, but: {self.closing_line}\n"
@@ -94,6 +109,11 @@ class Step:
                 os.killpg(group, signal.SIGKILL)
 
     @property
+    def cpu(self) -> float:
+        """Seconds of CPU of all its processes; 0 if it was stopped."""
+        return self.times.get("all", (0, 0))[1]
+
+    @property
     def closing_line(self) -> str:
         """What pytest said last."""
         lines = CLOSING_LINE.findall(self.output)
@@ -107,12 +127,18 @@ class Step:
         return f"FAILED ({self.status})" if self.status else "ok"
 
 
+def timed(command: str, name: str) -> str:
+    """The same for bash, which prints what it took in the form of TIMES."""
+    return f"TIMEFORMAT={shlex.quote(f'TIMES {name}: %R %U %S')}; time {command}"
+
+
 def in_fresh_environment(python: str, folder: Path, command: str) -> str:
     """A command of the README, as a person runs it, in a virtual environment; it must stand there as a line."""
     lines = [line.strip().removeprefix("$ ") for line in Path("README.md").read_text(encoding="utf-8").splitlines()]
     if command not in lines:
         return f"echo {shlex.quote(f'README.md has no line that reads: {command}')}; false"
-    return f"unset CI; {python} -m venv {folder}; source {folder}/bin/activate; {command}"
+    each = (timed(part, part.partition(" ")[0]) for part in command.split(" && "))
+    return f"unset CI; {python} -m venv {folder}; source {folder}/bin/activate; {'; '.join(each)}"
 
 
 def chromium() -> tuple[str, str]:
@@ -140,7 +166,12 @@ def steps(arguments: argparse.Namespace, work: Path) -> dict[str, Step]:
         if version not in pythons:
             return Step(name, "", lacks=f"Python {version}")
         path = f"PATH={Path(pythons[version]).parent}:$PATH"
-        return Step(name, f"{first} {path} {nox} --session {name}".lstrip(), lacks=lacks)
+        half = f" -- --tier default --half {HALVES[name]}" if name in HALVES else ""
+        return Step(name, f"{first} {path} {nox} --session {name}{half}".lstrip(), lacks=lacks)
+
+    def measured(step: Step) -> Step:
+        step.command = f"export {seconds.FILE}={work / step.name}.json; {step.command}"
+        return step
 
     found = [
         Step("demo", in_fresh_environment(pythons[oldest], work / "demo", arguments.demo)),
@@ -159,7 +190,7 @@ def steps(arguments: argparse.Namespace, work: Path) -> dict[str, Step]:
         session("browser", first=installs, lacks=no_chromium),
         *map(session, ("ministack", "site", "lint", "dist")),
     ]
-    return {step.name: step for step in found}
+    return {step.name: measured(step) if step.name in MEASURED else step for step in found}
 
 
 def prepare(work: Path) -> None:
@@ -205,13 +236,20 @@ def main() -> int:
         if others := [step for step in chosen if step.name not in README]:
             prepare(work)
             run_all(others, at_once=2)
-    print()
+        took = seconds.read(file for name in MEASURED if (file := work / f"{name}.json").exists())
+    if took:
+        print(f"\n{seconds.text(took)}")
+    print(f"\n{'step':22} {'':12} {'time':>7} {'CPU':>7}")
     for step in chosen:
-        print(f"{step.name:22} {step.verdict:12} {step.seconds:5.0f} s  {step.closing_line}")
-    print(f"{'all':22} {'':12} {time.monotonic() - started:5.0f} s")
+        print(f"{step.name:22} {step.verdict:12} {step.seconds:5.0f} s {step.cpu:5.0f} s  {step.closing_line}")
+    print(f"{'all':22} {'':12} {time.monotonic() - started:5.0f} s {sum(step.cpu for step in chosen):5.0f} s")
     for step in chosen:
         if step.name == "readme":
             print(f"\n{step.seconds:.0f} s: {arguments.tests}\n{step.closing_line or 'pytest did not get to its end'}")
+            for name, (while_, cpu) in step.times.items():
+                print(f"{name:8} {while_:5.0f} s, {cpu:5.0f} s of CPU")
+    for sentence in seconds.over(took):
+        print(f"OVER ITS BUDGET: {sentence}")
     if failed := [step.name for step in chosen if step.status]:
         print(f"CI FAILED in: {', '.join(failed)}")
         return 1

@@ -4,7 +4,8 @@ A test belongs to the default tier, or by its mark to `slow` (a process per test
 (a long search). These two are left out unless `--tier`, `-m` or the test's own node id asks for them.
 
 Under CI, where no `--tier` is given, a test of the default tier that needs more than 2 s of CPU twice, the second
-time in a run of its own, fails the run by name.
+time in a run of its own, fails the run by name. With `CONVERSE_SECONDS=FILE` the run writes what its tests took to the
+file, which `tests.seconds` shows.
 """
 
 import importlib
@@ -24,6 +25,8 @@ import pytest
 from hypothesis import find
 from hypothesis import strategies as st
 
+from tests import seconds
+
 TIERS: Final = {
     "default": "what a person waits for: every promise, at least once",
     "slow": "a process per test, a product, real waiting",
@@ -36,6 +39,8 @@ AGAIN: Final = "CONVERSE_SLOW_AGAIN"
 
 _LEFT_OUT = pytest.StashKey[Counter[str]]()
 _TOO_SLOW = pytest.StashKey[dict[str, float]]()
+_TOOK = pytest.StashKey[dict[str, dict[str, float]]]()
+"""Seconds of CPU by tier and file."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -54,6 +59,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", f"{tier}: {about}; left out unless --tier, -m or the node id asks for it")
     config.stash[_LEFT_OUT] = Counter()
     config.stash[_TOO_SLOW] = {}
+    config.stash[_TOOK] = {tier: dict[str, float]() for tier in TIERS}
 
 
 def tier_of(item: pytest.Item) -> str:
@@ -94,8 +100,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
     before = _cpu()
     result = yield
-    needed = _cpu() - before
-    if needed > MOST_CPU and tier_of(item) == "default" and _clock_runs(item.config):
+    needed, tier = _cpu() - before, tier_of(item)
+    _took(item.config, tier, item.nodeid.partition("::")[0], needed)
+    if needed > MOST_CPU and tier == "default" and _clock_runs(item.config):
         item.config.stash[_TOO_SLOW][item.nodeid] = needed
     return result
 
@@ -107,7 +114,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if hasattr(config, "workeroutput"):  # pytest-xdist: what a worker left out or measured goes to the one that prints
         config.workeroutput["left_out"] = dict(left_out)
         config.workeroutput["too_slow"] = config.stash[_TOO_SLOW]
-    elif file := os.environ.get(AGAIN):
+        config.workeroutput["took"] = config.stash[_TOOK]
+        return
+    if file := os.environ.get(seconds.FILE):
+        Path(file).write_text(json.dumps(config.stash[_TOOK]), encoding="utf-8")
+    if file := os.environ.get(AGAIN):
         Path(file).write_text(json.dumps(config.stash[_TOO_SLOW]), encoding="utf-8")
     elif once := config.stash[_TOO_SLOW]:
         config.stash[_TOO_SLOW] = _again(once)
@@ -121,6 +132,9 @@ def pytest_testnodedown(node: Any) -> None:
     for tier, tests in told.get("left_out", {}).items():
         node.config.stash[_LEFT_OUT][tier] = tests  # every worker leaves out the same
     node.config.stash[_TOO_SLOW].update(told.get("too_slow", {}))
+    for tier, files in told.get("took", {}).items():
+        for file, needed in files.items():
+            _took(node.config, tier, file, needed)
 
 
 def pytest_terminal_summary(terminalreporter: "pytest.TerminalReporter", config: pytest.Config) -> None:
@@ -128,8 +142,8 @@ def pytest_terminal_summary(terminalreporter: "pytest.TerminalReporter", config:
     if missing := left_out.total() - len(terminalreporter.stats.get("deselected", [])):
         # The workers of pytest-xdist do not tell; pytest's last line counts what stands here.
         terminalreporter.stats.setdefault("deselected", []).extend(SimpleNamespace() for _ in range(missing))
-    for test, seconds in config.stash[_TOO_SLOW].items():
-        told = f"TOO SLOW {test}: {seconds:.1f} s of CPU, twice; {MOST_CPU:.0f} s are allowed, or mark it slow"
+    for test, took in config.stash[_TOO_SLOW].items():
+        told = f"TOO SLOW {test}: {took:.1f} s of CPU, twice; {MOST_CPU:.0f} s are allowed, or mark it slow"
         terminalreporter.write_line(told, red=True)
     if left_out:
         what = " and ".join(f"{left_out[tier]} {tier}" for tier in TIERS if left_out[tier])
@@ -141,7 +155,8 @@ def _again(tests: Iterable[str]) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "again.json")
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
-        ran = subprocess.run(command, env={**os.environ, AGAIN: str(file)}, capture_output=True, text=True, check=False)
+        environ = {**os.environ, AGAIN: str(file), seconds.FILE: ""}
+        ran = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
         if not file.exists():
             raise pytest.UsageError(f"The second run of {', '.join(tests)} broke off:\n{ran.stdout}{ran.stderr}")
         slow: dict[str, float] = json.loads(file.read_text(encoding="utf-8"))
@@ -152,6 +167,11 @@ def _clock_runs(config: pytest.Config) -> bool:
     """Under CI, for the default tier alone, and where nothing traces: coverage makes every test slower."""
     traced = sys.gettrace() is not None or sys.getprofile() is not None
     return bool(os.environ.get("CI")) and config.getoption("tier") is None and not traced
+
+
+def _took(config: pytest.Config, tier: str, file: str, needed: float) -> None:
+    files = config.stash[_TOOK][tier]
+    files[file] = files.get(file, 0) + needed
 
 
 def _cpu() -> float:

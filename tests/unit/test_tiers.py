@@ -6,6 +6,7 @@ from typing import Final
 
 import pytest
 
+from tests import seconds
 from tests.tiers import AGAIN
 
 ROOT: Final = Path(__file__).parents[2]
@@ -31,8 +32,8 @@ def test_nightly():
 def _project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
-    # Of what runs this test: its CI, its second run, and coverage, which stops the clock.
-    for name in ("CI", AGAIN, "COVERAGE_PROCESS_CONFIG", "COVERAGE_PROCESS_START"):
+    # Of what runs this test: its CI, its second run, what it takes, and coverage, which stops the clock.
+    for name in ("CI", AGAIN, seconds.FILE, "COVERAGE_PROCESS_CONFIG", "COVERAGE_PROCESS_START"):
         monkeypatch.delenv(name, raising=False)
     pytester.makeconftest("pytest_plugins = ['tests.tiers']")
     pytester.makepyfile(test_it=TESTS)
@@ -112,3 +113,46 @@ def test_under_ci_a_test_that_is_too_slow_twice_fails_the_run_by_name(
         "TOO SLOW test_it.py::test_always",
         "TOO SLOW test_it.py::test_by_a_child",
     ]
+
+
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2", "-p", "xdist"), marks=pytest.mark.slow)])
+def test_a_run_writes_what_its_tests_took_by_tier_and_file(
+    workers: tuple[str, ...], pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(seconds.FILE, "took.json")
+    code = "def test_it():\n    end = time.process_time() + 0.1\n    while time.process_time() < end: pass\n"
+    pytester.makepyfile(test_other=f"import time, pytest\n\n@pytest.mark.slow\n{code}")
+    assert pytester.runpytest_inprocess("--tier", "slow", *workers).ret == pytest.ExitCode.OK
+    took = seconds.read([Path("took.json")])
+    assert {tier: sorted(files) for tier, files in took.items()} == {
+        "default": ["test_it.py"],
+        "slow": ["test_it.py", "test_other.py"],
+        "nightly": [],
+    }
+    assert took["slow"]["test_other.py"] >= 0.1
+
+
+def test_a_folder_beyond_its_budget_is_named() -> None:
+    budget = seconds.BUDGETS["tests/unit"]
+    files = {"tests/unit/a.py": budget - 1.0, "tests/unit/b.py": 0.5, "tests/new/c.py": 0.5}
+    assert seconds.over({"default": files}) == ["tests/new took 0 s of CPU; its budget is 0 s"]
+    assert seconds.over({"default": {**files, "tests/unit/d.py": 1.0}})[1:] == [
+        f"tests/unit took {budget + 0.5:.0f} s of CPU; its budget is {budget} s"
+    ]
+    assert seconds.over({"slow": {"tests/unit/a.py": budget + 1.0}}) == []
+
+
+def test_a_file_runs_in_one_half_and_what_may_differ_by_python_in_both(pytester: pytest.Pytester) -> None:
+    names = [f"test_{number}.py" for number in range(40)]
+    for folder in ("tests/plugin", "tests/other"):
+        Path(folder).mkdir(parents=True)
+        for name in names:
+            Path(folder, name).write_text("def test_it():\n    pass\n", encoding="utf-8")
+    pytester.makeconftest("pytest_plugins = ['tests.halves']")
+    ran = {}
+    for half in "12":
+        result = pytester.inline_run("--half", half, "tests", "--import-mode=importlib")
+        ran[half] = {report.nodeid.partition("::")[0] for report in result.getreports("pytest_runtest_logreport")}
+    assert ran["1"] & ran["2"] == {f"tests/plugin/{name}" for name in names}
+    assert ran["1"] | ran["2"] == {f"tests/{folder}/{name}" for folder in ("plugin", "other") for name in names}
+    assert min(map(len, ran.values())) > 50
