@@ -1,5 +1,7 @@
 """Draw mutants of the product by a seed, judge each by the tests that cover its line, and print the score.
 
+The default tier judges first, and what lives for no reason that is listed is judged by the slow tests once more.
+
 `nox -s mutants -- --help` lists the options.
 """
 
@@ -10,7 +12,7 @@ import queue
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -55,6 +57,9 @@ def main() -> int:
     parser.add_argument(
         "--package", action="append", metavar="NAME", help="in place of topics: a package or a part of it"
     )
+    parser.add_argument(
+        "--all", action="store_const", dest="package", const=[*PACKAGES], help="in place of topics: every package"
+    )
     parser.add_argument("--tier", choices=TIERS, default="default", help="the tests up to this tier judge (default)")
     parser.add_argument("--patience", type=float, default=60, help="seconds of tests that judge a mutant (60)")
     parser.add_argument("--coverage", type=Path, metavar="FOLDER", help="kept there, and taken from there if it is")
@@ -70,33 +75,41 @@ def main() -> int:
     mutants = list(earlier) or draw(arguments.count, seed=arguments.seed, files=modules, root=ROOT)
     known = read(arguments.verdicts) if arguments.resume and arguments.verdicts.exists() else []
     killed = {each.mutant.change: each for each in known if _killed(each)}
-    verdicts = [replace(killed[each.change], mutant=each) for each in mutants if each.change in killed]
+    verdicts = {each: replace(killed[each.change], mutant=each) for each in mutants if each.change in killed}
     left = [mutant for mutant in mutants if mutant.change not in killed]
     print(f"{len(mutants)} mutants, {len(left)} to be judged", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         workplaces = [Workplace(ROOT, Path(folder, str(number))) for number in range(arguments.workers)]
         kept = arguments.coverage or Path(folder, "coverage")
-        if not kept.exists():
-            measure(workplaces[0], kept.resolve(), arguments.workers, arguments.tier, arguments.tests)
-        covered = read_coverage(kept, tier=arguments.tier, patience=arguments.patience)
-        for number, judged in enumerate(judge_all(left, covered, workplaces), start=1):
-            verdicts.append(judged)
-            where = f"{judged.mutant.file}:{judged.mutant.line}"
-            print(f"{number:4} {judged.verdict:9} {judged.seconds:5.0f} s  {where}  {judged.by}", flush=True)
-            write(arguments.verdicts, verdicts)
-    lost = [each for each in verdicts if each.verdict not in KILLED and _killed(earlier.get(each.mutant))]
+
+        def judge_by(tier: str, left: list[Mutant], kept: Path, tests: list[str]) -> None:
+            if not kept.exists():
+                measure(workplaces[0], kept.resolve(), arguments.workers, tier, tests)
+            covered = read_coverage(kept, tier=tier, patience=arguments.patience)
+            for number, judged in enumerate(judge_all(left, covered, workplaces), start=1):
+                if _killed(judged) or judged.mutant not in verdicts:
+                    verdicts[judged.mutant] = judged
+                where = f"{judged.mutant.file}:{judged.mutant.line}"
+                print(f"{number:4} {judged.verdict:9} {judged.seconds:5.0f} s  {where}  {judged.by}", flush=True)
+                write(arguments.verdicts, verdicts.values())
+
+        judge_by(arguments.tier, left, kept, arguments.tests)
+        living = [each.mutant for each in verdicts.values() if not _killed(each) and not _reason(each)]
+        if living and arguments.tier == "default" and not arguments.tests:
+            print(f"{len(living)} live, for no reason that is listed: the slow tests judge them as well", flush=True)
+            judge_by("slow", living, kept.with_name(f"{kept.name}-slow"), ["-m", "slow"])
+    lost = [each for each in verdicts.values() if not _killed(each) and _killed(earlier.get(each.mutant))]
     for each in lost:
         print(f"was killed by {earlier[each.mutant].by}:\n{_shown(each.mutant)}")
-    return 1 if lost or not well_killed(verdicts) else 0
+    return 1 if lost or not well_killed([*verdicts.values()]) else 0
 
 
 def well_killed(verdicts: list[Judged]) -> bool:
     """Whether enough are killed and every other has its reason; prints which have not, and the score."""
     living = [each for each in verdicts if each.verdict not in KILLED]
     for judged in living:
-        reason = SURVIVORS.get((judged.mutant.before.strip(), judged.mutant.after.strip()))
-        print(f"{judged.verdict}, {reason or 'FOR NO REASON THAT IS LISTED'}:\n{_shown(judged.mutant)}")
-    listed = sum((each.mutant.before.strip(), each.mutant.after.strip()) in SURVIVORS for each in living)
+        print(f"{judged.verdict}, {_reason(judged) or 'FOR NO REASON THAT IS LISTED'}:\n{_shown(judged.mutant)}")
+    listed = sum(bool(_reason(each)) for each in living)
     killed = len(verdicts) - len(living)
     score = 100 * killed / len(verdicts) if verdicts else 100
     counted = ", ".join(f"{many} {verdict}" for verdict, many in Counter(each.verdict for each in verdicts).items())
@@ -180,7 +193,7 @@ def read(path: Path) -> list[Judged]:
     return [Judged(Mutant(**record.pop("mutant")), **record) for record in records]
 
 
-def write(path: Path, verdicts: list[Judged]) -> None:
+def write(path: Path, verdicts: Iterable[Judged]) -> None:
     """Write them as JSON, in the order of the code."""
     ordered = sorted(verdicts, key=lambda each: (each.mutant.file, each.mutant.line))
     path.write_text(json.dumps([asdict(each) for each in ordered], indent=1) + "\n", encoding="utf-8")
@@ -188,6 +201,10 @@ def write(path: Path, verdicts: list[Judged]) -> None:
 
 def _shown(mutant: Mutant) -> str:
     return f"  {mutant.file}:{mutant.line}\n  - {mutant.before.strip()}\n  + {mutant.after.strip()}"
+
+
+def _reason(judged: Judged) -> str:
+    return SURVIVORS.get((judged.mutant.before.strip(), judged.mutant.after.strip()), "")
 
 
 def _killed(judged: Judged | None) -> bool:
