@@ -182,5 +182,7 @@ def test_so_are_classes(upstream: Upstream) -> None:
         """
     )
     upstream.record("test_a.py::TestTrip").assert_outcomes(passed=1)
+    (alone,) = upstream.files
+    assert "~" in alone  # as in a run of both
     upstream.record().assert_outcomes(passed=2)
     assert len(upstream.service.calls) == len({file.lower() for file in upstream.files}) == 2

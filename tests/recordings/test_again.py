@@ -144,6 +144,23 @@ def test_a_session_on_another_day_is_the_old_one(drawn: list[tuple[Any, str]], d
     assert with_kept(old, of_chance(old, data)) == old
 
 
+def test_an_id_that_the_new_session_has_elsewhere_is_not_given_to_another_use() -> None:
+    """Otherwise two uses of the new session would have one id."""
+
+    def session(*ids: str) -> list[Line]:
+        lines: list[Line] = [header()]
+        for number, each in enumerate(ids, 1):
+            message = {"role": "assistant", "content": [{"toolUse": {"toolUseId": each, "name": "t", "input": {}}}]}
+            lines += [
+                {"call": number, "operation": "Converse", "modelId": "m", "request": {"messages": [{"n": number}]}},
+                {"t": 1, "status": 200, "body": {"output": {"message": message}}},
+            ]
+        return lines
+
+    new = session("c", "a")
+    assert with_kept(session("a"), new) == new
+
+
 @given(sessions, sessions)
 def test_what_has_changed_is_as_it_came(before: list[tuple[Any, str]], after: list[tuple[Any, str]]) -> None:
     new = lines_of(after)

@@ -132,6 +132,18 @@ def test_broken_cassettes(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.slow
+def test_aliases_may_repeat_as_many_values_as_the_limit_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cassette_yaml, "_MAX_REPEATED", 40)
+    ten = "a: &a [1, 2, 3, 4, 5, 6, 7, 8, 9]\n"  # with the list itself
+
+    def repeated(times: int) -> str:
+        return ten + "b:\n" + "- *a\n" * times
+
+    assert cassette_yaml.load(repeated(4)) == {"a": [*range(1, 10)], "b": [[*range(1, 10)]] * 4}
+    with pytest.raises(cassette_yaml.BadYaml):
+        cassette_yaml.load(repeated(5))
+
+
 @pytest.mark.parametrize("loader", [cassette_yaml.LOADER, type("Slow", (cassette_yaml.Shallow, yaml.SafeLoader), {})])
 def test_what_is_refused_without_libyaml_too(loader: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cassette_yaml, "LOADER", loader)

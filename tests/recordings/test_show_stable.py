@@ -43,16 +43,18 @@ def session(
         "metrics": {"latencyMs": chance.randrange(999)},
         "usage": {"inputTokens": 9, "outputTokens": 4, "totalTokens": 13},
     }
+    asked_by = f"request-{chance.randrange(10**12)}"
     reply = {"role": "assistant", "content": [{"text": "Let me look."}, *use(ids[0], "t")["content"]]}
     reply["content"][1]["toolUse"]["input"] = tool or {"city": "Bern"}
     then = exchange(
-        {**asked, "messages": [*asked["messages"], reply, result(ids[0], f"18 °C, asked as {ids[0]}")]}, answer
+        {**asked, "messages": [*asked["messages"], reply, result(ids[0], f"18 °C, asked as {ids[0]} by {asked_by}")]},
+        answer,
     )
     for line in stream[1:] + then[1:]:
         line["t"] = chance.randrange(9999)
     for line in stream[2:]:
         line["p"] = chance.randrange(60)
-    stream[1]["requestId"] = f"request-{chance.randrange(10**12)}"
+    stream[1]["requestId"] = asked_by
     then[1]["body"]["metrics"]["latencyMs"] = chance.randrange(999)
     return [stream, then]
 
@@ -79,7 +81,7 @@ def test_a_conversation_with_each_message_once(tmp_path: Path, capsys: pytest.Ca
         "  usage        9 in, 4 out\n"
         "\n"
         f"call 2  Converse  {NOVA}\n"
-        "  tool_result  #1 18 °C, asked as #1\n"
+        "  tool_result  #1 18 °C, asked as #1 by (request id)\n"
         "  assistant    It is 18 °C.\n"
         "  stop         end_turn\n"
         "  usage        1 in, 1 out"

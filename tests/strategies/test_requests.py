@@ -15,7 +15,10 @@ from hypothesis.errors import InvalidArgument
 
 from converse_harness import ConverseServer, Reply, ReplyError, bedrock, fake_converse, reply
 from converse_strategies import leaves
+from converse_strategies.answer_end import draw_stop_reason
+from converse_strategies.guardrails import has_intervened
 from converse_strategies.message import MAX_CACHE_POINTS, MAX_DOCUMENTS
+from converse_strategies.metadata import traces
 from converse_strategies.requests import (
     EFFORTS,
     LEAST_MOST_TOKENS,
@@ -206,6 +209,25 @@ def test_kinds_stop_reasons_and_traces_can_be_chosen(response: Json) -> None:
     assert all(set(block) == {"text"} for block in response["output"]["message"]["content"])
     assert response["stopReason"] == "max_tokens"
     assert response["trace"] == {"guardrail": {}}
+
+
+@given(st.data())
+def test_a_trace_of_a_stop_goes_where_another_stop_reason_is_asked_for(data: st.DataObject) -> None:
+    """Drawn rarely: one of eight answers has further members, one of two of these a trace, and few traces a stop."""
+    trace = data.draw(traces().filter(lambda trace: has_intervened(trace.get("guardrail", {}))))
+    options = {"trace": trace, "usage": {}}
+    reasons = st.just("max_tokens")
+    assert data.draw(drawn_stop_reason(options, reasons, None)) == ("max_tokens", {"usage": {}})
+    assert data.draw(drawn_stop_reason(options, reasons, traces())) == ("max_tokens", options)
+    assert data.draw(drawn_stop_reason(options, st.just("guardrail_intervened"), None))[1] == options
+    assert data.draw(drawn_stop_reason(options, None, None)) == ("guardrail_intervened", options)
+
+
+@st.composite
+def drawn_stop_reason(draw: st.DrawFn, given: Json, reasons: Any, traces: Any) -> tuple[str, Json]:
+    """The stop reason, and what is left of the options."""
+    options = {**given}
+    return draw_stop_reason(draw, "replies", [{"text": "a"}], options, reasons, traces), options
 
 
 @pytest.fixture(scope="module")

@@ -121,6 +121,14 @@ def fields() -> Iterator[tuple[str, CallView]]:
     yield "long text", view(1, user(MARKUP * 100))
 
 
+def test_an_answer_of_which_nothing_came_says_so() -> None:
+    nothing = "Nothing was received."
+    assert nothing in shown(view(outcome="cut"))
+    assert nothing not in shown(view(events=[(0.0, delta("a"))]))
+    assert nothing not in shown(view(answer={"output": {"message": assistant({"text": "a"})}}))
+    assert nothing not in shown(view(error="refused"))
+
+
 FIELDS = dict(fields())
 ALLOWED = {
     "id",

@@ -142,6 +142,39 @@ def test_a_wrong_argument_gets_a_sentence_that_names_it(name: str, place: int) -
             assert not isinstance(made, Reply) or made.summary
 
 
+FLAGS = [
+    pytest.param(name, parameter.name, id=f"{name}-{parameter.name}")
+    for name, subject in SUBJECTS.items()
+    for parameter in inspect.signature(subject.function).parameters.values()
+    if parameter.annotation in ("bool", bool)
+]
+
+
+@pytest.mark.parametrize(("name", "flag"), FLAGS)
+def test_a_flag_is_true_or_false(name: str, flag: str) -> None:
+    """Anything else would count as true, `"no"` as well."""
+    function, good = SUBJECTS[name]
+    for value in ("no", 1, 0, None, Odd()):
+        with pytest.raises(ReplyError, match=rf"{flag}=.*True or False"):
+            function(*good, **{flag: value})
+
+
+NAMES: list[tuple[Callable[[], object], str]] = [
+    (lambda: reply.tool_use(5, {}), "name="),  # type: ignore[arg-type]
+    (lambda: reply.tool_use("n", 5), "input="),  # type: ignore[arg-type]
+    (lambda: reply.tool_uses("a", (5, {})), "uses[1][0]"),  # type: ignore[arg-type]
+    (lambda: reply.tool_uses(("n", 5)), "uses[0][1]"),  # type: ignore[arg-type]
+    (lambda: reply.tool_uses("a", 5), "uses[1]"),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize(("make", "place"), NAMES, ids=[place for _, place in NAMES])
+def test_a_refusal_names_the_argument_of_a_tool(make: Callable[[], object], place: str) -> None:
+    with pytest.raises(ReplyError) as refused:
+        make()
+    assert f"({place}" in str(refused.value)
+
+
 def last(made: Reply) -> dict[str, int]:
     """The usage in the last event."""
     usage: dict[str, int] = [*made.events()][-1]["metadata"]["usage"]

@@ -28,7 +28,7 @@ from converse_harness.reply.body import (
     written,
 )
 from converse_harness.reply.methods import check_count, check_name, fails, no_fault
-from converse_harness.stream.arguments import check_json, check_text, did_you_mean, wrong
+from converse_harness.stream.arguments import check_flag, check_json, check_text, did_you_mean, wrong
 from converse_harness.stream.chunk import Run, events_of, family_named, message_runs
 from converse_harness.stream.grammar import ERROR_FRAME
 
@@ -102,6 +102,7 @@ class Reply:
         >>> reply.text("The answer is forty-two.").fails_after(3, "throttlingException").summary
         'text "The answer is forty-two.", throttlingException after 3 events'
         """
+        check_flag("fails_after", strict=strict)
         exceptions = bedrock.stream_exceptions()
         call = f"fails_after({shown(events)}, {shown(exception)})"
         given: tuple[Any, Any] = (events, exception)  # Any, because users may pass values of other types
