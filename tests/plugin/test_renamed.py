@@ -126,7 +126,7 @@ def test_a_recording_of_another_parameter_is_told_in_a_run_of_all_tests(upstream
     upstream.project.makepyfile(test_a=NAMES.replace("CITIES", '["a:b"]'))
     result = upstream.replay()
     result.assert_outcomes(failed=1)
-    old, new = (f"'recordings/test_a/test_city[[]{name}.jsonl'" for name in ("a-b]", "a_b]~*"))
+    old, new = (f'"recordings/test_a/test_city[[]{name}.jsonl"' for name in ("a-b]", "a_b]~*"))
     result.stdout.fnmatch_lines(f"E*    git mv {old} {new}")
 
 

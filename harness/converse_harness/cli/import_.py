@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import shlex
 import sys
 import time
 from collections import Counter
@@ -29,6 +28,7 @@ from converse_harness.intercept.hosts import is_bedrock_host
 from converse_harness.recordings.cassettes import CannotImport, NoCassette, OtherTool
 from converse_harness.recordings.import_cassettes import CannotImportAll, Hosts, ImportVerdict, import_cassette
 from converse_harness.recordings.redaction import Redaction
+from converse_harness.shell import quoted
 
 _CASSETTES: Final = re.compile(r"\.(?:yaml|yml|json)(?:\.gz)?$", re.IGNORECASE)
 """Matches the end of a cassette's file name. In the name of the recording, `.jsonl` replaces it.
@@ -216,7 +216,7 @@ class _Import:
                 hosts.append(counted(more, "more host"))
             yield f"{counted(self.alone.total(), 'interaction')} left alone: {', '.join(hosts)}."
             if not self.verdicts:
-                example = shlex.quote(self.alone.most_common(1)[0][0])
+                example = quoted(self.alone.most_common(1)[0][0])
                 yield f"If one of these hosts passes on to Bedrock, name it as it stands here: --host {example}"
         if self.refused:
             yield f"{counted(self.refused, 'file')} could not be imported."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 import traceback
 from collections.abc import Generator
@@ -20,6 +19,7 @@ from converse_harness.endpoint.script import Replies, Script
 from converse_harness.errors import ReplyError
 from converse_harness.recordings.play import recording
 from converse_harness.reply.reply import Reply
+from converse_harness.shell import quoted
 
 _EXAMPLE: Final = 'from converse_harness import reply\n\n    script = [reply.text("hi")]'
 
@@ -69,7 +69,7 @@ def load(path: Path, **played: Any) -> Script:
     loaded = Script()
     if path.suffix == ".jsonl":
         session = recording(path, **played).check()
-        loaded.add([replace(session, again=f"converse-harness record {shlex.quote(str(path))}")])
+        loaded.add([replace(session, again=f"converse-harness record {quoted(str(path))}")])
         return loaded
     namespace = _run(path)
     always = namespace.get("always")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -15,6 +14,7 @@ from typing import Final
 from converse_harness.cli.terminal import DIM, Arguments, CommandFailed, UsageFailed, counted, say
 from converse_harness.recordings.pruning import named_in_sources, remove_exchanges, remove_recording, usual_path
 from converse_harness.recordings.use import Use, read_use
+from converse_harness.shell import joined, words
 
 DESCRIPTION: Final = (
     "Remove recordings that no test uses, and exchanges that no test plays (--converse-record=new_episodes keeps "
@@ -101,8 +101,8 @@ def _use(given: argparse.Namespace) -> Use:
     with tempfile.TemporaryDirectory(prefix="converse-prune-") as folder:
         path = Path(folder, "used.json")
         command = [sys.executable, "-m", "pytest", "--converse-record=none", f"--converse-used={path}"]
-        own = shlex.split(given.pytest)
-        say(f"$ {shlex.join(['pytest', command[3], *own])}", DIM, sys.stderr)
+        own = words(given.pytest)
+        say(f"$ {joined(['pytest', command[3], *own])}", DIM, sys.stderr)
         code = subprocess.run([*command, *own], stdin=subprocess.DEVNULL, stdout=_STDERR, check=False).returncode
         if not path.exists():
             raise CommandFailed(

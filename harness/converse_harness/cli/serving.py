@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import queue
-import shlex
 import warnings
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
@@ -16,13 +15,14 @@ from converse_harness.json_values import member_of, parsed_json
 from converse_harness.reply.body import shorten
 from converse_harness.server.control import FAKES
 from converse_harness.server.listener import ConverseServer
+from converse_harness.shell import set_variables
 
 _EXPORTED: Final = (
     ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME",),
     ("AWS_BEDROCK_RUNTIME_ENDPOINT",),
     ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION", "AWS_DEFAULT_REGION"),
 )
-"""The environment variables in the three printed `export` lines, one row per line.
+"""The environment variables in the three printed lines that set them, one row per line.
 
 The first line is for the AWS SDKs, the second for litellm, the third for both.
 """
@@ -101,7 +101,7 @@ def announce(doing: str, server: ConverseServer, environ: Mapping[str, str], mor
     if not environ:
         say(f"  POST {server.url}{FAKES} opens a fake; {server.url}/__converse/openapi.json describes it")
     for names in _EXPORTED if environ else ():
-        say(f"  export {' '.join(f'{name}={shlex.quote(environ[name])}' for name in names)}")
+        say(f"  {set_variables({name: environ[name] for name in names})}")
     say()
 
 

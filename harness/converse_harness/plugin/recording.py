@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,6 +23,7 @@ from converse_harness.recordings import choices
 from converse_harness.recordings.modes import MissingRecording, Unrecorded, open_session, save_or_set_aside
 from converse_harness.recordings.play import Recording
 from converse_harness.recordings.write import SessionWriter
+from converse_harness.shell import quoted
 
 _MISSING: Final = """
 {test} has no recording. Record it, with the credentials and the region of a real account:
@@ -246,13 +246,13 @@ def _opened(item: pytest.Item, tally: Tally) -> RecordingRun:
     mode: choices.Mode = "once" if wanted == choices.INLINE else one_of("mode", wanted, choices.MODES)
     first, was_there = tally.owner(path, item)
     second = first != item.nodeid and mode != "none"
-    quoted, here = _quoted(config, first), relative(path, config.invocation_params.dir)
+    named, here = _quoted(config, first), relative(path, config.invocation_params.dir)
     run = RecordingRun(item, tally, path, inline=wanted == choices.INLINE)
     if second and (mode == "all" or not was_there):
-        text = _SECOND.format(test=item.nodeid, first=first, mode=wanted, quoted=quoted)
+        text = _SECOND.format(test=item.nodeid, first=first, mode=wanted, quoted=named)
         run.refused = f"is not recorded: {first} is what records {here}.", text
         return run
-    run.again = again = f"pytest --converse-record=all {quoted}"
+    run.again = again = f"pytest --converse-record=all {named}"
     try:
         opened = open_session(path, "once" if second else mode, again=again, redaction=tally.redaction, **how)
     except MissingRecording:
@@ -277,4 +277,4 @@ def _quoted(config: pytest.Config, nodeid: str) -> str:
     """Return a node id, quoted for a shell, with a path relative to the folder in which this run started."""
     file, *names = nodeid.split("::", 1)
     text = "::".join([relative(config.rootpath / file, config.invocation_params.dir).as_posix(), *names])
-    return shlex.quote(text) if set(text) & set('"$`\\!') else f'"{text}"'
+    return quoted(text, always=True)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from difflib import SequenceMatcher
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from converse_harness.endpoint.call import Call
@@ -18,6 +17,7 @@ from converse_harness.recordings.choices import SUFFIX
 from converse_harness.recordings.matching import Match, asked_by, asked_in, key
 from converse_harness.recordings.media import folder_of
 from converse_harness.recordings.read import open_file
+from converse_harness.shell import make_folder, quoted
 
 if TYPE_CHECKING:
     import pytest
@@ -99,16 +99,16 @@ def _without_test(config: pytest.Config, tally: Tally) -> Iterator[Path]:
 
 
 def _moved(start: Path, old: Path, new: Path) -> str:
-    return f"git mv {quote(relative(old, start).as_posix())} {quote(relative(new, start).as_posix())}"
+    return f"git mv {quoted(relative(old, start).as_posix())} {quoted(relative(new, start).as_posix())}"
 
 
 def _command(start: Path, old: Path, new: Path) -> str:
     """Return the command that renames a recording, to be typed in the folder `start`."""
     command = _moved(start, old, new)
     if old.parent != new.parent:
-        target = quote(relative(new.parent, start).as_posix())
-        command = command if new.parent.is_dir() else f"mkdir -p {target} && {command}"
+        target = relative(new.parent, start).as_posix()
+        command = command if new.parent.is_dir() else f"{make_folder(target)} && {command}"
         media = old.parent / folder_of(old)
         if media.is_dir():  # the recording names its folder of media files, which must stay beside it
-            command += f" && git mv {quote(relative(media, start).as_posix())} {target}"
+            command += f" && git mv {quoted(relative(media, start).as_posix())} {quoted(target)}"
     return command

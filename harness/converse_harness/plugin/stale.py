@@ -6,7 +6,6 @@ The setting `stale` decides whether a line is printed at the end of the run, or 
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 from converse_harness.errors import StaleRequests
 from converse_harness.plugin.settings import STALE, chosen
 from converse_harness.plugin.tally import number, shown
+from converse_harness.shell import quoted, words
 
 if TYPE_CHECKING:
     from converse_harness.recordings.stale import StaleRecording
@@ -98,8 +98,8 @@ def print_stale(terminal: pytest.TerminalReporter, found: Iterable[tuple[str, di
         terminal.write_line(f"    If that is meant: {_MARKED}{_narrow([*marked])}")
 
 
-def _narrow(quoted: list[str]) -> str:
+def _narrow(tests: list[str]) -> str:
     """Return the arguments with which pytest runs these tests: the tests or, if there are many, their files."""
-    if len(quoted) > _NAMED:
-        quoted = [*dict.fromkeys(shlex.quote(shlex.split(each)[0].partition("::")[0]) for each in quoted)]
-    return " ".join(quoted)
+    if len(tests) > _NAMED:
+        tests = [*dict.fromkeys(quoted(words(each)[0].partition("::")[0]) for each in tests)]
+    return " ".join(tests)
