@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from converse_harness import ReplyError
 from converse_harness.recordings.choices import LONGEST, failed_path, given_path, path_of_test
+from tests.house.file_names import DEVICE, wrong
 
 SAFE = re.compile(r"[A-Za-z0-9_,+=@()\[\]~-]([A-Za-z0-9_.,+=@()\[\]~-]*[A-Za-z0-9_,+=@()\[\]~-])?")
 
@@ -51,12 +52,15 @@ def test_folders_outside_the_root_stay_inside_the_recordings() -> None:
     assert parts[2:] == ("elsewhere", "test_a", "test_x.jsonl")
 
 
-@given(st.lists(st.text(min_size=1), min_size=1, max_size=3), st.text(min_size=1))
+PARTS = st.text(min_size=1) | st.from_regex(DEVICE, fullmatch=True) | st.from_regex(r"[^/]*[. ]", fullmatch=True)
+
+
+@given(st.lists(PARTS, min_size=1, max_size=3), PARTS)
 def test_every_name_is_safe(module: list[str], name: str) -> None:
     for part in path_of_test(module, [], name).parts:
         assert SAFE.fullmatch(part)
         assert len(part.encode()) <= LONGEST
-        assert part.partition(".")[0].lower() not in ("con", "aux", "nul", "com1")
+        assert not wrong(part)
 
 
 @given(st.text("aAbB[]-:/ ", min_size=1), st.text("aAbB[]-:/ ", min_size=1))

@@ -3,27 +3,43 @@
 Nothing was run on Windows or macOS. Here a process is made to look like one without what POSIX or Linux alone has.
 """
 
+import io
+import json
+import os
+import signal
+import socket
 import subprocess
 import sys
 
 import pytest
 
+from converse_harness.cli import terminal
 from tests.untraced import untraced
 
 LACKS = """
-import os, signal, socket, sys, types
+import os, signal, socket, sys, time, types
 for name in ("SIGALRM", "SIGHUP", "SIGKILL", "ITIMER_REAL", "setitimer", "pthread_sigmask"):
     delattr(signal, name)
 for name in ("fork", "forkpty", "register_at_fork", "posix_spawn", "posix_spawnp", "getuid", "killpg", "setsid"):
     if hasattr(os, name):
         delattr(os, name)
 delattr(socket, "CMSG_LEN")
-for name in ("fcntl", "termios", "pty", "resource"):
+for name in ("clock_gettime", "CLOCK_MONOTONIC"):
+    delattr(time, name)
+for name in ("fcntl", "termios", "pty", "resource", "pwd", "grp"):
     sys.modules[name] = None
 sys.platform = "win32"
 sys.modules["msvcrt"] = types.SimpleNamespace(LK_LOCK=1, LK_UNLCK=0, locking=lambda *_: None)
 """
 """What Windows has not; the libraries that are imported before take their own way there."""
+
+PROXY = f"""
+import h11, re
+{LACKS}
+os.O_BINARY = 0
+from converse_harness.intercept.child_proxy import main
+main()
+"""
 
 PLUGIN = f"""
 import pytest
@@ -74,3 +90,43 @@ def test_fakes_and_server_work_without_what_posix_has() -> None:
     lines = run(EVERYTHING)
     assert lines[:3] == ["in process", "from a socket", "not timed"]
     assert [line.partition(":")[0] for line in lines[3:]] == ["signal.setitimer", "os.register_at_fork", "TIOCOUTQ"]
+
+
+@pytest.mark.parametrize(
+    ("environ", "styled"),
+    [({}, "ok"), ({"WT_SESSION": "1"}, "\033[1mok\033[0m"), ({"TERM": "xterm"}, "\033[1mok\033[0m")],
+)
+def test_the_old_console_of_windows_gets_no_styles(
+    environ: dict[str, str], styled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("NO_COLOR", "WT_SESSION", "TERM", "ANSICON", "ConEmuANSI"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "platform", "win32")
+    out = io.StringIO()
+    monkeypatch.setattr(out, "isatty", lambda: True)
+    assert terminal.styled("ok", terminal.BOLD, out) == styled
+
+
+def test_ctrl_c_does_not_reach_a_proxy_that_has_no_session_of_its_own() -> None:
+    """On a console of Windows it goes to every process; the proxy serves until its standard input is closed."""
+    with subprocess.Popen(
+        [sys.executable, "-c", PROXY],
+        env=untraced(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as proxy:
+        assert proxy.stdout is not None
+        port = int(proxy.stdout.readline())
+        os.kill(proxy.pid, signal.SIGINT)
+        settings = json.dumps(["", "", "", os.devnull, "", ""]).encode()
+        with socket.create_connection(("127.0.0.1", port), 10) as client:
+            assert proxy.stdin is not None
+            proxy.stdin.write(settings + b"\n")
+            proxy.stdin.flush()
+            client.sendall(b"GET / HTTP/1.1\r\nHost: bedrock-runtime.us-east-1.amazonaws.com\r\n\r\n")
+            assert client.recv(100).startswith(b"HTTP/1.1 403 ")
+        _, complaint = proxy.communicate()
+    assert (proxy.returncode, complaint) == (0, b"")

@@ -259,9 +259,9 @@ def _python(program: str, *arguments: str) -> tuple[str, str]:
 
     Return the last line of stdout and "", or "" and the reason of a failure.
     """
-    command = [sys.executable, "-c", program, *arguments]
+    command = [sys.executable, "-X", "utf8", "-c", program, *arguments]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=_SECONDS, check=False)
     except subprocess.TimeoutExpired:
         return "", f"it takes more than {_SECONDS:.0f} s"
     lines = (done.stderr if done.returncode else done.stdout).strip().splitlines() or [f"exit status {done.returncode}"]

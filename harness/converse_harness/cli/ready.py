@@ -26,7 +26,7 @@ def ready_file(path: Path | None, url: str) -> Generator[None]:
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         try:
-            beside.write_text(text, encoding="utf-8")
+            beside.write_text(text, encoding="utf-8", newline="\n")
             beside.replace(path)
         finally:
             beside.unlink(missing_ok=True)

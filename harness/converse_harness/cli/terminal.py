@@ -23,6 +23,9 @@ DIM: Final = "2"
 RED: Final = "31"
 GREEN: Final = "32"
 
+_TELL_OF_STYLES: Final = ("WT_SESSION", "TERM", "ANSICON", "ConEmuANSI")
+"""Environment variables of Windows' terminals, of which only the old console shows ANSI styles as plain characters."""
+
 
 class CommandFailed(Exception):
     """Raised if a command cannot continue: `main` then prints the message, and the process exits with `code`."""
@@ -47,10 +50,17 @@ def say(text: str = "", style: str = "", out: TextIO | None = None) -> None:
 
 
 def styled(text: str, style: str, out: TextIO | None = None) -> str:
-    """Return the text in an ANSI style; unchanged if `out` (default: stdout) is no terminal, or if NO_COLOR is set."""
-    if style and (out or sys.stdout).isatty() and not os.environ.get("NO_COLOR"):
+    """Return the text in an ANSI style; unchanged if `out` (default: stdout) is no terminal, or if NO_COLOR is set.
+
+    It is also unchanged on Windows, unless a variable tells that the terminal understands such styles.
+    """
+    if style and (out or sys.stdout).isatty() and not os.environ.get("NO_COLOR") and _has_styles():
         return f"\033[{style}m{text}\033[0m"
     return text
+
+
+def _has_styles() -> bool:
+    return sys.platform != "win32" or any(map(os.environ.get, _TELL_OF_STYLES))
 
 
 def say_now(text: str, style: str = "") -> None:

@@ -257,7 +257,9 @@ class _ChildExchange:
         # Write the report before the answer: then it is in the file when the program continues. Write the line in one
         # piece, because other threads and proxies append to the same file. A failed write does not stop the refusal.
         with suppress(OSError):
-            file = os.open(self._settings.reports, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            file = os.open(
+                self._settings.reports, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600
+            )
             os.write(file, f"{host or 'an endpoint of Bedrock'}\n".encode())
             os.close(file)
         kind = "x-amzn-ErrorType: AccessDeniedException\r\n"

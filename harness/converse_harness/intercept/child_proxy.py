@@ -9,6 +9,7 @@ all the rest, and the program that is to be started waits for the port.
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import sys
 import threading
@@ -28,8 +29,11 @@ def main() -> None:
     listening = socket.create_server(("127.0.0.1", 0), backlog=_WAITING)
     if hasattr(os, "fork") and os.fork() != 0:
         os._exit(0)
+    # Ctrl-C must not reach the proxy, which ends when its standard input is closed.
     if hasattr(os, "setsid"):
-        os.setsid()  # so that Ctrl-C does not reach the proxy, which ends when its standard input is closed
+        os.setsid()
+    else:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.write(1, f"{listening.getsockname()[1]}\n".encode())
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 1)
@@ -45,10 +49,11 @@ def main() -> None:
 
 def _allow_descriptors() -> None:
     """Allow this process as many descriptors as the system does: each exchange needs two."""
-    with suppress(ImportError, OSError, ValueError):  # Windows has no limit of this kind; macOS may refuse the number
+    if sys.platform != "win32":  # which has no limit of this kind
         import resource
 
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        wanted = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _DESCRIPTORS)
-        if soft != resource.RLIM_INFINITY and soft < wanted:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        with suppress(OSError, ValueError):  # macOS may refuse the number
+            soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+            wanted = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _DESCRIPTORS)
+            if soft != resource.RLIM_INFINITY and soft < wanted:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -239,10 +239,9 @@ def _reports(category: type[Warning]) -> bool:
 def _limited(seconds: float | None) -> Generator[None, None, None]:
     """Context manager that raises Stopped in its block after `seconds`, and then every `_EVERY` seconds.
 
-    It does nothing if `seconds` is None, on platforms without SIGALRM, and outside of the main thread.
+    It does nothing if `seconds` is None, on Windows, which has no SIGALRM, and outside of the main thread.
     """
-    timer = getattr(signal, "setitimer", None)
-    if seconds is None or timer is None or threading.current_thread() is not threading.main_thread():
+    if seconds is None or threading.current_thread() is not threading.main_thread():
         yield
         return
     armed = True
@@ -251,11 +250,14 @@ def _limited(seconds: float | None) -> Generator[None, None, None]:
         if armed:
             raise Stopped
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds, _EVERY)
-    try:
+    if sys.platform == "win32":
         yield
-    finally:
-        armed = False
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    else:
+        before = signal.signal(signal.SIGALRM, stop)
+        signal.setitimer(signal.ITIMER_REAL, seconds, _EVERY)
+        try:
+            yield
+        finally:
+            armed = False
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)

@@ -34,7 +34,7 @@ class Use(NamedTuple):
 def write_use(path: Path, use: Use) -> None:
     """Write the result of a run to a file. Raises OSError."""
     values = {**use._asdict(), "root": str(use.root), "folder": str(use.folder)}
-    path.write_text(json.dumps({"format": FORMAT, **values}, indent=1), encoding="utf-8")
+    path.write_text(json.dumps({"format": FORMAT, **values}, indent=1), encoding="utf-8", newline="\n")
 
 
 def read_use(path: Path) -> Use:

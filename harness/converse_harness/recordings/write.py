@@ -129,7 +129,7 @@ if sys.platform == "win32":
         """Lock a file in the temporary folder, because Windows cannot lock folders. This file is never removed."""
         digest = hashlib.sha256(str(folder.resolve()).casefold().encode()).hexdigest()[:16]
         name = Path(tempfile.gettempdir(), f"converse-harness-{digest}.lock")
-        with os.fdopen(os.open(name, os.O_RDWR | os.O_CREAT), "r+b") as file:
+        with os.fdopen(os.open(name, os.O_RDWR | os.O_CREAT | os.O_BINARY), "r+b") as file:
             is_locked = False
             while not is_locked:
                 with suppress(OSError):  # msvcrt.locking raises OSError after ten seconds; the loop then tries again

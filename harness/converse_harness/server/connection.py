@@ -22,10 +22,6 @@ from converse_harness.stream.http import Request
 if TYPE_CHECKING:
     from converse_harness.server.h2 import Http2
 
-if sys.platform == "linux":
-    import fcntl
-    import termios
-
 _TWO: Final = "hh" if sys.platform == "win32" else "ii"
 _LINGER: Final = struct.pack(_TWO, 0, 0)
 """SO_LINGER switched off: closing the socket then ends the connection normally (FIN)."""
@@ -42,14 +38,19 @@ The third argument is whether the answer comes from an upstream service.
 """
 
 
-def _on_its_way(number: int) -> int:
-    """Return how many sent bytes the peer has not acknowledged; always 0 on systems other than Linux.
+if sys.platform == "linux":
+    import fcntl
+    import termios
 
-    `number` is the file descriptor of the socket.
-    """
-    if sys.platform != "linux":
+    def _on_its_way(number: int) -> int:
+        """Return how many sent bytes the peer has not acknowledged. `number` is the file descriptor of the socket."""
+        return int.from_bytes(fcntl.ioctl(number, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
+
+else:
+
+    def _on_its_way(number: int) -> int:
+        """Return 0: this system does not tell how many sent bytes the peer has not acknowledged."""
         return 0
-    return int.from_bytes(fcntl.ioctl(number, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
 
 
 class Connection(asyncio.Protocol):

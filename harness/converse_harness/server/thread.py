@@ -6,6 +6,7 @@ import asyncio
 import atexit
 import os
 import socket
+import sys
 import threading
 import time
 import warnings
@@ -213,9 +214,10 @@ class ServerThread:
             warnings.warn(_LATE.format(count=len(late), s=s, es=es, names=", ".join(late)), stacklevel=4)
 
 
-_real_time: Final = (
-    partial(time.clock_gettime, time.CLOCK_MONOTONIC) if hasattr(time, "clock_gettime") else partial(time.monotonic)
-)
+if sys.platform == "win32":
+    _real_time: Final = partial(time.monotonic)
+else:
+    _real_time: Final = partial(time.clock_gettime, time.CLOCK_MONOTONIC)
 """The monotonic clock, in a form that freezegun does not replace: freezegun replaces `time.monotonic` in all modules.
 """
 
