@@ -22,6 +22,8 @@ VIEWER = tuple(f"converse_harness/viewer/{name}" for name in ("view.css", "view.
 LIVE = "converse_harness/server/live/live.js"
 NAMES = tuple(f"converse_harness/{package}/__init__.pyi" for package in ("faults", "cases"))
 ONLY_SITE = re.compile(r"converse_harness/docs/(?:_site/|api/|conf\.py|.*\.rst$)")
+NOT_SENT = (".ci", ".github")
+"""What only a clone needs."""
 SENT = {"LICENSE", "README.md", "CHANGELOG.md", "conftest.py", "pyproject.toml"}
 
 
@@ -45,6 +47,7 @@ def problems(wheel: Path, sdist: Path) -> list[str]:
         *(f"{name} is in the wheel, and only the site needs it" for name in sorted(only_site)),
         *(f"the wheel's entry points lack {line!r}" for line in ENTRY_POINTS if line not in entry_points),
         *(f"{name} is missing from the sdist" for name in sorted(SENT - sent)),
+        *(f"{name} is in the sdist" for name in sorted(sent) if name.partition("/")[0] in NOT_SENT),
     ]
 
 
