@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -14,6 +12,7 @@ from jsonschema import Draft202012Validator
 from pydantic import TypeAdapter
 
 from converse_harness import samples
+from tests.oracle.seed_names import SEED_NAMES
 
 OWN: Final = [name for name in samples.NAMES if "." in name]
 """Samples of the vocabulary of Strands; the others are shapes of AWS."""
@@ -23,29 +22,20 @@ BEYOND_PYDANTIC: Final = {f"memory.Memory{name}Config" for name in ("Store", "Ma
 """They hold objects with methods, of which pydantic knows nothing."""
 
 
-@pytest.fixture(scope="module")
-def names(shared: Path) -> dict[str, str]:
-    """`content.Message` and 116 others, with the kind of thing that each is."""
-    pages = json.loads((shared / "facts" / "seed-names.json").read_text(encoding="utf-8"))
-    subjects = {page: page.removeprefix("strands.").removeprefix("types.").removesuffix(".types") for page in pages}
-    return {f"{subjects[page]}.{name}": kind for page, found in pages.items() for name, kind in found.items()}
+def without_sample() -> list[str]:
+    return [name for name in SEED_NAMES if name not in samples.NAMES or samples.sample(name) is None]
 
 
-def without_sample(names: dict[str, str]) -> list[str]:
-    return [name for name in names if name not in samples.NAMES or samples.sample(name) is None]
+def test_every_name_has_a_sample() -> None:
+    assert without_sample() == []
+    assert sorted(OWN) == sorted(SEED_NAMES)
 
 
-def test_every_name_has_a_sample(names: dict[str, str]) -> None:
-    assert len(names) == 117
-    assert without_sample(names) == []
-    assert sorted(OWN) == sorted(names)
-
-
-def test_a_sample_that_is_removed_is_named(names: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sample_that_is_removed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     all_of_them = samples.NAMES
-    for removed in names:
+    for removed in SEED_NAMES:
         monkeypatch.setattr(samples, "NAMES", tuple(name for name in all_of_them if name != removed))
-        assert without_sample(names) == [removed]
+        assert without_sample() == [removed]
 
 
 def strands_name(name: str) -> Any:
@@ -55,14 +45,14 @@ def strands_name(name: str) -> Any:
 
 
 @pytest.mark.parametrize("name", OWN)
-def test_strands_has_such_a_value(name: str, names: dict[str, str]) -> None:
-    kind, theirs, value = names[name], strands_name(name), samples.sample(name)
-    match kind.partition(" ")[0]:
-        case "TypedDict":
+def test_strands_has_such_a_value(name: str) -> None:
+    theirs, value = strands_name(name), samples.sample(name)
+    match SEED_NAMES[name]:
+        case "typed dict":
             assert set(value) <= fields(theirs)
             if name not in BEYOND_PYDANTIC:
                 TypeAdapter(theirs).validate_python(value, strict=True)
-        case "Literal":
+        case "literal":
             TypeAdapter(theirs).validate_python(value, strict=True)
         case "dataclass":
             assert set(vars(value)) >= {field for field in theirs.__dataclass_fields__ if not field.startswith("_")}
@@ -70,11 +60,11 @@ def test_strands_has_such_a_value(name: str, names: dict[str, str]) -> None:
             with pytest.raises(theirs.__bases__[0], match=r"."):
                 raise value
             assert type(value).__name__ == theirs.__name__
-        case "str":
+        case "enum":
             assert theirs(value.value).name == value.name
-        case "Protocol" | "ABC":
+        case "protocol" | "abstract class":
             assert [each for each in vars(theirs) if not each.startswith("_") and not hasattr(value, each)] == []
-        case _:
+        case "alias" | "function":
             assert name in OTHERWISE
 
 
