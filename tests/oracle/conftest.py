@@ -9,6 +9,8 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
+from tests.shared_folder import LACKS
+
 ROOT = Path(__file__).resolve().parents[2]
 
 SOME_AND_ALL = pytest.mark.parametrize(
@@ -53,10 +55,9 @@ def shared() -> Path:
     folder = ROOT.parent / "shared"
     if folder.is_dir():
         return folder
-    message = "the folder ../shared (seen from the project's root) is not there: this test compares with what it holds"
     if os.environ.get("CI") == "true":
-        pytest.fail(f"{message}; under CI=true it must be there", pytrace=False)
-    pytest.skip(message)
+        pytest.fail(f"{LACKS}; under CI=true it must be there", pytrace=False)
+    pytest.skip(LACKS)
 
 
 def body_with_media(recorded: Any) -> bytes:
