@@ -27,21 +27,28 @@ class Note:
     """The text for callers of the control API, if it differs from the text for Python."""
 
 
-_inbox: Final[dict[str, Note]] = {}
-"""The first note of each kind since the last `take()`, which the pytest plugin calls after each phase of a test."""
+_inbox: Final[dict[int, Note]] = {}
+"""The notes since the last `take()`, which the pytest plugin calls after each phase of a test, by their `id()`."""
 
 
 def hand_in(notes: Iterable[Note]) -> None:
-    """Store notes for `take()`. Only the first note of each kind is kept."""
+    """Store notes for `take()`."""
+    _inbox.update({id(note): note for note in notes})
+
+
+def withdraw(notes: Iterable[Note]) -> None:
+    """Remove stored notes that a test has read itself, so that they are shown to nobody else."""
     for note in notes:
-        _inbox.setdefault(note.kind, note)
+        _inbox.pop(id(note), None)
 
 
 def take() -> list[Note]:
-    """Remove and return all stored notes."""
-    notes = [*_inbox.values()]
+    """Remove all stored notes, and return the first of each kind."""
+    first: dict[str, Note] = {}
+    for note in _inbox.values():
+        first.setdefault(note.kind, note)
     _inbox.clear()
-    return notes
+    return [*first.values()]
 
 
 @contextmanager

@@ -105,6 +105,55 @@ def test_a_note_can_be_a_failure(noting: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["E*NotedCall: Bedrock may refuse call 1: A conversation must alternate *"])
 
 
+READ = """
+import pytest
+from agent import greet
+from converse_harness import fake_converse, reply
+
+KINDS = ["roles_alternate"]
+
+
+def test_read(converse):
+    converse.always(reply.text("hi"))
+    greet()
+    assert [note.kind for note in converse.notes] == KINDS
+    greet()
+    assert [note.kind for note in converse.notes] == 2 * KINDS
+
+
+def test_read_after_the_block():
+    with fake_converse(reply.text("hi")) as fake:
+        greet()
+    assert [note.kind for note in fake.notes] == KINDS
+
+
+def test_another_came_later(converse):
+    converse.always(reply.text("hi"))
+    assert converse.notes == []
+    greet()
+
+
+def test_another_fake_is_not_read():
+    for _ in range(2):
+        with fake_converse(reply.text("hi")) as fake:
+            greet()
+    assert [note.kind for note in fake.notes] == KINDS
+"""
+
+
+@pytest.mark.parametrize(("setting", "failed"), [("summary", 0), ("fail", 2)])
+def test_a_note_that_the_test_reads_is_told_to_nobody_else(
+    pytester: pytest.Pytester, setting: str, failed: int
+) -> None:
+    pytester.makepyfile(agent=AGENT, test_it=READ)
+    result = pytester.runpytest(f"--converse-notes={setting}")
+    result.assert_outcomes(passed=4 - failed, failed=failed)
+    result.stdout.fnmatch_lines(
+        ["roles_alternate, in 2 tests", "  test_it.py::test_another_came_later", "  *::test_another_fake_is_not_read"],
+        consecutive=True,
+    )
+
+
 BEHIND = """
 import pytest
 from agent import greet

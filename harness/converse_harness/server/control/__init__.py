@@ -338,8 +338,9 @@ def _unused(fake: ServerFake) -> list[str]:
 
 def _notes(fake: ServerFake) -> list[str]:
     """Return the first note of each kind that the fake has made, worded for users of JSON, with secrets masked."""
-    first = {note.kind: note for note in reversed(fake.notes)}
-    return [mask(note.json or note.text) for note in fake.notes if first[note.kind] is note]
+    notes = [*fake.endpoint.notes]  # `fake.notes` is for the tests, and takes the notes from pytest's summary
+    first = {note.kind: note for note in reversed(notes)}
+    return [mask(note.json or note.text) for note in notes if first[note.kind] is note]
 
 
 def problem_text(problem: Exception) -> str:
