@@ -4,7 +4,7 @@ import pytest
 
 from tests import profiles
 
-pytest_plugins = ["pytester", "tests.tiers", "tests.halves", "tests.shared_folder"]
+pytest_plugins = ["pytester", "tests.tiers", "tests.halves", "tests.shared_folder", "tests.quiet"]
 
 profiles.register()
 

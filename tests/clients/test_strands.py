@@ -265,3 +265,4 @@ async def test_strands_counts_by_itself_where_bedrock_refuses(converse: Fake, mo
     assert (call.operation, call.status) == ("CountTokens", 400)
     assert call.refusal is not None
     assert call.refusal.rule.name == "model_counts_tokens"
+    assert [note.kind for note in converse.notes] == ["model_counts_tokens"]

@@ -26,6 +26,8 @@ from converse_harness import (
 from converse_harness.intercept.clients import create_client
 
 TITAN, COHERE = "amazon.titan-embed-text-v2:0", "cohere.embed-english-v3"
+COUNTED = "anthropic.claude-sonnet-4-20250514-v1:0"
+"""A model for which Bedrock counts tokens."""
 
 
 def vector(number: float) -> Mapping[str, Any]:
@@ -109,7 +111,7 @@ def test_a_server_answers_them_as_well() -> None:
 
 def count(text: str = "four") -> object:
     messages = [{"role": "user", "content": [{"text": text}]}]
-    return create_client().count_tokens(modelId=TITAN, input={"converse": {"messages": messages}})["inputTokens"]
+    return create_client().count_tokens(modelId=COUNTED, input={"converse": {"messages": messages}})["inputTokens"]
 
 
 def guard() -> object:

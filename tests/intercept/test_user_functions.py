@@ -117,7 +117,7 @@ def test_swallows(converse):
         pass
 """
     )
-    result = pytester.runpytest_inprocess()
+    result = pytester.runpytest_inprocess("-p", "no:asyncio")
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(
         [

@@ -115,14 +115,14 @@ def test_setting():
 """
 
 
-def test_a_wrong_argument_stands_at_the_users_line(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(WRONG)
-    result = pytester.runpytest_inprocess()
+def test_a_wrong_argument_stands_at_the_users_line(project: pytest.Pytester) -> None:
+    project.makepyfile(WRONG)
+    result = project.runpytest_inprocess()
     result.assert_outcomes(failed=4)
     shown = result.stdout.str()
     assert len(re.findall(r"# here\n( +\^+\n)?E  ", shown)) == 4
     assert "direct cause" not in shown
     assert "in __init__" not in shown
     assert "converse_harness/" not in shown.partition("= FAILURES =")[2]
-    full = pytester.runpytest_inprocess("--full-trace", "-k", "condition")
+    full = project.runpytest_inprocess("--full-trace", "-k", "condition")
     full.stdout.fnmatch_lines(["*converse_harness?endpoint?outputs.py:*"])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.nested import XDIST
+
 AGENT = """
 from converse_harness.intercept.clients import create_client
 
@@ -63,15 +65,15 @@ SUMMARY = [
 
 
 @pytest.fixture
-def noting(pytester: pytest.Pytester) -> pytest.Pytester:
+def noting(project: pytest.Pytester) -> pytest.Pytester:
     """A project whose tests ask Claude 3 in a way that it may refuse."""
-    pytester.makepyfile(agent=AGENT, test_it=TESTS)
-    return pytester
+    project.makepyfile(agent=AGENT, test_it=TESTS)
+    return project
 
 
 def test_notes_stand_in_the_summary_once_for_each_test(noting: pytest.Pytester) -> None:
     """Also where warnings are errors."""
-    result = noting.runpytest("-p", "no:asyncio", "-W", "error")
+    result = noting.runpytest("-W", "error")
     result.assert_outcomes(passed=4)
     result.stdout.fnmatch_lines(SUMMARY, consecutive=False)
     result.stdout.no_fnmatch_line("*::test_nothing_to_say")
@@ -80,7 +82,7 @@ def test_notes_stand_in_the_summary_once_for_each_test(noting: pytest.Pytester) 
 
 @pytest.mark.slow
 def test_notes_of_workers(noting: pytest.Pytester) -> None:
-    result = noting.runpytest_subprocess("-n", "2")
+    result = noting.runpytest_subprocess(*XDIST, "-n", "2")
     result.assert_outcomes(passed=4)
     result.stdout.fnmatch_lines(["*= converse notes =*", "roles_alternate, in 3 tests"])
 
@@ -142,11 +144,9 @@ def test_another_fake_is_not_read():
 
 
 @pytest.mark.parametrize(("setting", "failed"), [("summary", 0), ("fail", 2)])
-def test_a_note_that_the_test_reads_is_told_to_nobody_else(
-    pytester: pytest.Pytester, setting: str, failed: int
-) -> None:
-    pytester.makepyfile(agent=AGENT, test_it=READ)
-    result = pytester.runpytest(f"--converse-notes={setting}")
+def test_a_note_that_the_test_reads_is_told_to_nobody_else(project: pytest.Pytester, setting: str, failed: int) -> None:
+    project.makepyfile(agent=AGENT, test_it=READ)
+    result = project.runpytest(f"--converse-notes={setting}")
     result.assert_outcomes(passed=4 - failed, failed=failed)
     result.stdout.fnmatch_lines(
         ["roles_alternate, in 2 tests", "  test_it.py::test_another_came_later", "  *::test_another_fake_is_not_read"],
@@ -174,12 +174,12 @@ def test_by_the_marker(converse):
 """
 
 
-def test_settings_say_what_stands_behind_an_id(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(agent=AGENT, test_it=BEHIND)
-    pytester.makeini("[pytest]\nconverse_models =\n    the-cheap-one = anthropic.claude-3-haiku-20240307-v1:0\n")
-    pytester.runpytest().assert_outcomes(passed=2)
-    pytester.makeini("[pytest]\nconverse_models = the-cheap-one\n")
-    result = pytester.runpytest()
+def test_settings_say_what_stands_behind_an_id(project: pytest.Pytester) -> None:
+    project.makepyfile(agent=AGENT, test_it=BEHIND)
+    project.makeini("[pytest]\nconverse_models =\n    the-cheap-one = anthropic.claude-3-haiku-20240307-v1:0\n")
+    project.runpytest().assert_outcomes(passed=2)
+    project.makeini("[pytest]\nconverse_models = the-cheap-one\n")
+    result = project.runpytest()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*converse_models: 'the-cheap-one' is no line GLOB = MODEL."])
 

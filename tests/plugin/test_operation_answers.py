@@ -43,9 +43,9 @@ def test_swallowed(converse):
 """
 
 
-def test_an_unused_answer_fails_the_test(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(TESTS)
-    result = pytester.runpytest_inprocess()
+def test_an_unused_answer_fails_the_test(project: pytest.Pytester) -> None:
+    project.makepyfile(TESTS)
+    result = project.runpytest_inprocess()
     result.assert_outcomes(passed=3, failed=2)
     result.stdout.fnmatch_lines(
         [

@@ -266,13 +266,13 @@ def test_the_marker_is_checked_on_tests_without_the_fixture(asking: pytest.Pytes
 
 @pytest.mark.parametrize("value", ["None", "'x'", "b'x'", "[]", "{}", "object", "1.5"])
 @pytest.mark.parametrize("name", ["seed", "unused", "rules", "history", "sleeps", "attempts", "models", "guard"])
-def test_a_wrong_argument_of_the_marker_is_named(pytester: pytest.Pytester, name: str, value: str) -> None:
+def test_a_wrong_argument_of_the_marker_is_named(project: pytest.Pytester, name: str, value: str) -> None:
     from converse_harness.plugin.checks import settings_of
 
     right = {("attempts", "None"), ("models", "None"), ("models", "{}")}
     if (name, value) in right:
         return
-    item = pytester.getitem(f"import pytest\n@pytest.mark.converse({name}={value})\ndef test_func(): pass")
+    item = project.getitem(f"import pytest\n@pytest.mark.converse({name}={value})\ndef test_func(): pass")
     with pytest.raises(pytest.UsageError) as raised:
         settings_of(item)
     assert str(raised.value).startswith(f"@pytest.mark.converse({name}=")

@@ -124,6 +124,7 @@ def test_what_is_scripted_is_no_way_around_a_refusal_but_a_level_is() -> None:
         fake.on_operation("CountTokens", lambda call: {"inputTokens": 42})
         with pytest.raises(ClientError, match="doesn't support counting tokens"):
             create_client().count_tokens(**asked)
+    assert [note.kind for note in fake.notes] == ["model_counts_tokens"]
     levels: list[tuple[RuleLevel, list[str]]] = [("warn", ["model_counts_tokens"]), ("off", [])]
     for level, kinds in levels:
         with fake_converse(rules=level) as fake:

@@ -13,9 +13,13 @@ from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 from converse_harness import bedrock
+from converse_harness.bedrock.rules import NOTING, RULES
 from tests.profiles import examples
 
 Drawn = TypeVar("Drawn")
+
+NOTED = {rule.name for rule in RULES if rule.verdict in NOTING}
+"""The rules that a drawn request may break: what Bedrock is not known to refuse is only noted."""
 
 SNAPSHOT = Path(__file__).with_name("shape_names.txt")
 

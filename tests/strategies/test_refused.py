@@ -19,7 +19,7 @@ from converse_harness.stream.http import Request
 from converse_strategies import Refused, refused_requests
 from converse_strategies.breaking import BREAKS, breakable
 from tests.profiles import examples
-from tests.strategies.conftest import found, never
+from tests.strategies.conftest import NOTED, found, never
 
 Json = dict[str, Any]
 boto: Any = boto3
@@ -86,6 +86,7 @@ def test_boto_lets_it_pass(client: Any, name: str) -> None:
                 converse(**case.unmodified)
             refusals = [call.refusal for call in fake.calls]
             assert [refusal.rule.name if refusal else None for refusal in refusals] == [name, None]
+            assert {note.kind for note in fake.notes} <= NOTED
 
     only_this()
 

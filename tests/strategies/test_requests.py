@@ -28,7 +28,7 @@ from converse_strategies.requests import (
 )
 from converse_strategies.responses import converse_responses
 from tests.profiles import examples
-from tests.strategies.conftest import as_botocore_reads, found, never, smallest
+from tests.strategies.conftest import NOTED, as_botocore_reads, found, never, smallest
 
 Json = dict[str, Any]
 COUNTED = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
@@ -241,6 +241,7 @@ def test_request_and_response_come_through_boto_unchanged(client: Any, request: 
     with fake_converse(whole(response)) as fake:
         assert without_metadata(client.converse(**request)) == as_botocore_reads(returned(request) | response)
     assert fake.calls[0].params == request
+    assert {note.kind for note in fake.notes} <= NOTED
 
 
 @given(request=converse_requests(stream=True))
@@ -248,6 +249,7 @@ def test_requests_of_converse_stream_come_through_boto_unchanged(client: Any, re
     with fake_converse(reply.text("hi")) as fake:
         list(client.converse_stream(**request)["stream"])
     assert fake.calls[0].params == request
+    assert {note.kind for note in fake.notes} <= NOTED
 
 
 @given(request=converse_requests(), response=converse_responses())
@@ -259,6 +261,7 @@ def test_request_and_response_come_through_the_server_unchanged(
         over_http = boto.client("bedrock-runtime", endpoint_url=fake.url, **KEYS)
         assert without_metadata(over_http.converse(**request)) == as_botocore_reads(returned(request) | response)
     assert fake.calls[0].params == request
+    assert {note.kind for note in fake.notes} <= NOTED
 
 
 def whole(response: Json) -> Reply:

@@ -573,6 +573,7 @@ def test_of_equal_answers_the_one_in_this_conversation_counts(operation: str) ->
         for chat in chats:
             chat.send({"text": "bye"}, change=edit([0, "text"], f"To someone, {SUNNY}"))
         assert parents(fake)[9:] == [7, 8, 9]
+        assert {note.kind for note in fake.notes} == {"history_changes_text"}
     # Where the test wrote the beginning, all messages count.
     with fake_converse() as fake:
         fake.always(reply.text("ok"))
