@@ -235,6 +235,7 @@ def test_wrong_json_is_answered(server: ConverseServer, name: str, operation: st
         assert fake.transcript
         assert [(call.last_user_text, call.turn) for call in fake.calls.all][1:] == [("hello", 1)]
         repr(fake.calls.all)
+        assert {note.kind for note in fake.notes} <= {"model_counts_tokens"}  # no Nova does
 
 
 def test_a_path_that_is_no_utf_8_is_a_call_like_any_other(server: ConverseServer) -> None:
