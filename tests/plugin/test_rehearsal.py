@@ -111,6 +111,19 @@ REPORT = [
 ]
 
 
+FIELDS = """
+from agent import SONNET, create_client
+from converse_harness import reply
+
+
+def test_thinks(converse):
+    converse.script(reply.text("hi"))
+    fields = {"thinking": {"type": "enabled", "budget_tokens": 2000}, "effort": 5}
+    messages = [{"role": "user", "content": [{"text": "hello"}]}]
+    create_client().converse(modelId=SONNET, messages=messages, additionalModelRequestFields=fields)
+"""
+
+
 @pytest.fixture
 def suite(project: pytest.Pytester) -> pytest.Pytester:
     """A suite for Sonnet 4.5 that another model refuses in places."""
@@ -140,10 +153,13 @@ def test_nothing_is_said_without_the_option(suite: pytest.Pytester) -> None:
 
 
 def test_workers_report_to_the_controller(suite: pytest.Pytester) -> None:
+    """What they saw is reported as if one process had seen it, with the fields that no rule looks at."""
+    suite.makepyfile(test_fields=FIELDS)
     options = (f"--converse-as={OPUS}", "--converse-as-strict", "--tb=no", "--deselect=test_it.py::test_fails")
     alone = suite.runpytest(*options)
-    workers = suite.runpytest_subprocess(*XDIST, "-n", "2", *options)
+    workers = suite.runpytest(*XDIST, "-n", "2", *options)
     assert report_of(workers) == report_of(alone)
+    assert report_of(alone)[-1].startswith("not rehearsed: additional model request fields (effort), signatures, ")
     assert (alone.ret, workers.ret) == (1, 1)
     workers.stdout.fnmatch_lines(["the run fails, because of --converse-as-strict"])
 
@@ -488,20 +504,6 @@ def test_what_is_counted_is_rehearsed_too(suite: pytest.Pytester) -> None:
     result.stdout.no_fnmatch_line("left out: *")
 
 
-FIELDS = """
-from agent import SONNET, create_client
-from converse_harness import reply
-
-
-def test_thinks(converse):
-    converse.script(reply.text("hi"))
-    fields = {"thinking": {"type": "enabled", "budget_tokens": 2000}, "effort": 5}
-    messages = [{"role": "user", "content": [{"text": "hello"}]}]
-    create_client().converse(modelId=SONNET, messages=messages, additionalModelRequestFields=fields)
-"""
-
-
-@pytest.mark.parametrize("workers", [(), (*XDIST, "-n2")], ids=["here", "xdist"])
 @pytest.mark.parametrize(
     ("model", "unjudged"),
     [
@@ -511,9 +513,9 @@ def test_thinks(converse):
     ],
 )
 def test_additional_fields_that_no_rule_looks_at_are_named(
-    suite: pytest.Pytester, model: str, unjudged: str, workers: tuple[str, ...]
+    suite: pytest.Pytester, model: str, unjudged: str
 ) -> None:
     suite.makepyfile(test_it=FIELDS)
-    result = suite.runpytest(f"--converse-as={model}", *workers)
+    result = suite.runpytest(f"--converse-as={model}")
     result.assert_outcomes(passed=1)
     assert report_of(result)[-1].startswith(f"not rehearsed: {unjudged}")
