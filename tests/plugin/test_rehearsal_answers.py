@@ -141,9 +141,8 @@ def test_sends_thoughts_as_text(converse):
 """
 
 
-@pytest.mark.parametrize("workers", [(), (*XDIST, "-n2")], ids=["here", "xdist"])
-def test_a_refusal_is_told_whole(suite: pytest.Pytester, workers: tuple[str, ...]) -> None:
-    result = run(suite, SENDS_BACK, *workers)
+def test_a_refusal_is_told_whole(suite: pytest.Pytester) -> None:
+    result = run(suite, SENDS_BACK)
     result.assert_outcomes(passed=1)
     lines = (HEAD + SENDS_BACK).strip().splitlines()
     asks = lines.index('    assert client.converse(**asked)["stopReason"] == "end_turn"') + 1
@@ -158,12 +157,6 @@ def test_a_refusal_is_told_whole(suite: pytest.Pytester, workers: tuple[str, ...
             "        try again.",
         ]
     )
-
-
-def test_workers_of_xdist_rerun_their_own_tests(suite: pytest.Pytester) -> None:
-    result = run(suite, TESTS, *XDIST, "-n2")
-    result.assert_outcomes(passed=6, failed=1)
-    result.stdout.fnmatch_lines(REPORT)
 
 
 WORDS = """
@@ -236,11 +229,8 @@ def test_mine(converse):
 """
 
 
-@pytest.mark.parametrize("workers", [(), (*XDIST, "-n2")])
-def test_only_the_ids_that_are_replaced_are_answered_otherwise(
-    workers: tuple[str, ...], suite: pytest.Pytester
-) -> None:
-    result = run(suite, TWO_IDS, f"--converse-as=*sonnet*={OPUS}", *workers, model=NOVA)
+def test_only_the_ids_that_are_replaced_are_answered_otherwise(suite: pytest.Pytester) -> None:
+    result = run(suite, TWO_IDS, f"--converse-as=*sonnet*={OPUS}", model=NOVA)
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(
         [
@@ -249,6 +239,35 @@ def test_only_the_ids_that_are_replaced_are_answered_otherwise(
             "    test_it.py::test_both  KeyError: 'cacheWriteInputTokens'  *",
         ]
     )
+
+
+def test_workers_of_xdist_rerun_their_own_tests(suite: pytest.Pytester) -> None:
+    """Their report is that of one process: what fails, what is refused, and of which of two models."""
+    suite.makepyfile(test_back=HEAD + SENDS_BACK, test_ids=HEAD + TWO_IDS)
+    replaced = [f"--converse-as=*{name}*={OPUS}" for name in ("sonnet", "nova-lite")]
+    options = (*replaced, "--converse-as-strict", "--deselect=test_it.py::test_fails")
+    alone = run(suite, TESTS, *options, model=NOVA)
+    workers = run(suite, TESTS, *XDIST, "-n2", *options, model=NOVA)
+    alone.assert_outcomes(passed=9, deselected=1)
+    workers.assert_outcomes(passed=9)
+    assert workers.ret == alone.ret == pytest.ExitCode.TESTS_FAILED
+    assert section(workers) == section(alone)
+    alone.stdout.fnmatch_lines(
+        [
+            f"  answered as {NOVA}: 4 of 6 tests pass",
+            f"  answered as {OPUS}: 3 of 6 tests pass",
+            "    test_ids.py::test_both  KeyError: 'cacheWriteInputTokens' *",
+            "    test_back.py::test_sends_thoughts_as_text  RefusedRequest*",
+            "        The text field in the ContentBlock object at messages.1.content.0 is blank. *",
+        ]
+    )
+
+
+def section(result: pytest.RunResult) -> list[str]:
+    """The lines of the report."""
+    start = next(index for index, line in enumerate(result.outlines) if "converse rehearsal" in line)
+    end = next(index for index, line in enumerate(result.outlines) if line.startswith("not rehearsed: "))
+    return result.outlines[start : end + 1]
 
 
 LEFT_OUT = """
@@ -340,7 +359,7 @@ def test_a_test_that_does_not_repeat_itself_is_named_and_left(suite: pytest.Pyte
 
 
 @pytest.mark.parametrize(("test", "code"), [("test_usage", 1), ("test_healthy", 0)])
-@pytest.mark.parametrize("workers", [(), (*XDIST, "-n2")])
+@pytest.mark.parametrize("workers", [(), pytest.param((*XDIST, "-n2"), marks=pytest.mark.slow)])
 def test_strict_fails_the_run(suite: pytest.Pytester, test: str, code: int, workers: tuple[str, ...]) -> None:
     assert run(suite, TESTS, "-k", test, *workers).ret == 0
     assert run(suite, TESTS, "-k", test, "--converse-as-strict", *workers).ret == code
