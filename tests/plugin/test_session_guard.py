@@ -1,6 +1,7 @@
 """`converse_guard = session`: nothing reaches a host of Bedrock where no fake and no recording is open."""
 
 import os
+import socket
 
 import pytest
 
@@ -21,6 +22,12 @@ socket.getaddrinfo = look_up
 """
 
 
+@pytest.fixture(autouse=True)
+def _network_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run in this process leaves NETWORK in place of the real function."""
+    monkeypatch.setattr(socket, "getaddrinfo", socket.getaddrinfo)
+
+
 @pytest.fixture
 def guarded(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """A project whose network only says that it was asked, and whose ini file has the guard of the session."""
@@ -31,8 +38,10 @@ def guarded(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest
     return project
 
 
-def run(project: pytest.Pytester, *args: str) -> pytest.RunResult:
-    return project.runpytest_subprocess("-p", "no:cacheprovider", *args)
+def run(project: pytest.Pytester, *args: str, apart: bool = False) -> pytest.RunResult:
+    """Run pytest; `apart` in a process of its own, which imports every client after the guard began."""
+    run = project.runpytest_subprocess if apart else project.runpytest_inprocess
+    return run("-p", "no:cacheprovider", *args)
 
 
 def test_a_run_that_does_not_begin_leaves_the_guard_off(
@@ -95,7 +104,7 @@ def test_a_test_without_a_fake_fails_and_is_told_of_the_fixture(guarded: pytest.
             assert network.asked[-1] == "bedrock-runtime.us-east-1.amazonaws.com"
         """
     )
-    result = run(guarded)
+    result = run(guarded, apart=True)
     result.assert_outcomes(passed=4, failed=3, errors=1)
     result.stdout.fnmatch_lines(
         [
@@ -116,7 +125,7 @@ def test_import_time_counts(guarded: pytest.Pytester, place: str, swallowed: boo
     guarded.makepyfile(**{place: f"import network, agent\n{ask}\ndef test_it(): pass"})
     if place == "conftest":
         guarded.makepyfile(test_it="def test_it(): pass")
-    result = run(guarded)
+    result = run(guarded, apart=place == "conftest" and not swallowed)
     assert result.ret != 0
     said = "\n".join([*result.outlines, *result.errlines])
     assert f"botocore tried to reach {HOST} outside of a test, where no fake and no recording is open" in said
