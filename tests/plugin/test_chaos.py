@@ -551,7 +551,7 @@ def test(converse):
 
 
 @pytest.mark.parametrize(("consumer", "code"), [("loose(HI)", 1), ("careful(HI)", 0)])
-@pytest.mark.parametrize("more", [(), (*XDIST, "-n1")], ids=["here", "xdist"])
+@pytest.mark.parametrize("more", [(), pytest.param((*XDIST, "-n1"), marks=pytest.mark.slow)], ids=["here", "xdist"])
 def test_strict_fails_the_run(chaos: pytest.Pytester, consumer: str, code: int, more: tuple[str, ...]) -> None:
     result = run(chaos, STRICT.format(consumer), *more, "--converse-chaos-strict", option="no_message_stop")
     result.assert_outcomes(passed=1)
@@ -565,8 +565,9 @@ def test(converse, number):
     converse.script(reply.text(HI))
     assert loose(f"question {number}") == HI
 """
-    result = run(chaos, tests, *XDIST, "-n2", option="no_message_stop,throttled")
+    result = run(chaos, tests, *XDIST, "-n2", "--converse-chaos-strict", option="no_message_stop,throttled")
     result.assert_outcomes(passed=6)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED  # six of the reruns were not noticed
     assert len(verdicts(result)) == 12
     result.stdout.fnmatch_lines(["12 reruns of 6 tests in * s: 6 recovered, 6 not noticed"])
 
@@ -584,7 +585,7 @@ def test(converse, number):
 """
 
     def order(*args: str) -> str:
-        run(chaos, tests, *args)
+        run(chaos, tests, *args, option="no_message_stop,throttled,reset,no_metadata,cut_off")
         text = (chaos.path / "order").read_text()
         (chaos.path / "order").unlink()
         return text

@@ -73,21 +73,32 @@ def test_a_reader_that_leaves_is_no_error_of_the_demo() -> None:
 
 
 @pytest.mark.parametrize("arguments", [(), ("demos",), ("demo", "--fast")])
-def test_wrong_usage_is_exit_code_2(arguments: tuple[str, ...]) -> None:
-    done = run(*arguments)
-    assert done.returncode == 2
+def test_wrong_usage_is_exit_code_2(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.startswith("usage: converse-harness")
+
+
+def test_wrong_usage_of_the_command() -> None:
+    done = run("demos")
+    assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("usage: converse-harness")
+    assert "Traceback" not in done.stderr
 
 
-def test_the_version() -> None:
-    assert run("--version").stdout.startswith("converse-harness 0.")
+def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out.startswith("converse-harness 0.")
 
 
-def test_cases_are_listed_one_per_line() -> None:
-    done = run("cases")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "\033[" not in done.stdout
-    lines = done.stdout.splitlines()
+def test_cases_are_listed_one_per_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cases"]) == 0
+    told = capsys.readouterr()
+    assert told.err == ""
+    assert "\033[" not in told.out
+    lines = told.out.splitlines()
     assert [line.partition(" ")[0] for line in lines] == list(CASES)
     width = max(map(len, CASES)) + 2
     assert [line[width:] for line in lines] == [case.sentence for case in CASES.values()]

@@ -98,7 +98,19 @@ def test_every_class_is_known_in_either_import_order(
 
 
 def test_importing_hypothesis_imports_nothing_of_ours_but_the_entry_and_its_hook(run: Run) -> None:
-    loaded = json.loads(run("-c", "import hypothesis, sys, json; print(json.dumps(sorted(sys.modules)))"))
+    """And registering again changes nothing."""
+    script = """
+    import json, sys
+    print(json.dumps(sorted(sys.modules)))
+    before = list(sys.meta_path)
+    from converse_strategies.entry import register
+    register()
+    assert sys.meta_path == before
+    from converse_harness.types import content
+    assert type(content.__loader__).__module__.startswith("_frozen_importlib"), content.__loader__
+    assert content.__spec__.loader is content.__loader__
+    """
+    loaded = json.loads(run("-c", code("import hypothesis", script)))
     ours = [name for name in loaded if name.split(".")[0] in ("converse_harness", "converse_strategies")]
     assert ours == ["converse_harness", "converse_harness.imports", "converse_strategies", "converse_strategies.entry"]
     assert not {"faker", "botocore", "httpx", "respx", "h11", "h2"} & set(loaded)
@@ -124,20 +136,6 @@ def test_types_are_drawn_as_the_strategies_say(run: Run) -> None:
     check()
     """
     run("-W", "error", "-c", code("", script))
-
-
-def test_registering_again_changes_nothing(run: Run) -> None:
-    script = """
-    import sys
-    before = list(sys.meta_path)
-    from converse_strategies.entry import register
-    register()
-    assert sys.meta_path == before
-    from converse_harness.types import content
-    assert type(content.__loader__).__module__.startswith("_frozen_importlib"), content.__loader__
-    assert content.__spec__.loader is content.__loader__
-    """
-    run("-c", code("import hypothesis", script))
 
 
 @pytest.mark.slow

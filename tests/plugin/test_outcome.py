@@ -381,6 +381,6 @@ def test_an_interrupt_is_no_failure_of_the_test(project: pytest.Pytester) -> Non
             pass
         """
     )
-    result = project.runpytest_subprocess()
+    result = project.runpytest_inprocess(no_reraise_ctrlc=True)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.no_fnmatch_line("*UnusedReplies*")

@@ -68,26 +68,33 @@ def prune(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) ->
     return out.splitlines() if code == 0 else [line for line in err.splitlines() if line.startswith("converse-harness")]
 
 
-def test_what_no_test_uses_is_printed_and_removed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_no_test_uses_is_printed_and_removed(
+    folder: Path, capsys: pytest.CaptureFixture[str], project: pytest.Pytester
+) -> None:
     listed = ["unused  recordings/old.jsonl", "unused  recordings/test_a/test_gone.jsonl"]
-    assert prune(capsys, "--dry-run") == [*listed, "Nothing was removed; --yes removes 2 recordings."]
+    used = ("--used", "used.json")  # of a run in this process, where pytest needs none of its own
+    project.runpytest("--converse-used=used.json").assert_outcomes(passed=2)
+    assert prune(capsys, "--dry-run", *used) == [*listed, "Nothing was removed; --yes removes 2 recordings."]
     assert files(folder) == ALL
-    assert prune(capsys) == [*listed, "Nothing was removed; --yes removes 2 recordings."]  # nobody can be asked
+    assert prune(capsys, *used) == [*listed, "Nothing was removed; --yes removes 2 recordings."]  # nobody can be asked
     assert files(folder) == ALL
-    assert prune(capsys, "--yes") == [*listed, "Removed 2 recordings."]
+    assert prune(capsys, "--yes", "--pytest=--junit-xml=seen.xml") == [*listed, "Removed 2 recordings."]
     assert files(folder) == USED
-    assert prune(capsys, "--yes") == ["Nothing to remove."]
+    assert (project.path / "seen.xml").exists()
+    assert prune(capsys, "--yes", *used) == ["Nothing to remove."]
     assert files(folder) == USED
 
 
 def test_a_file_that_cannot_be_removed(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    folder: Path, capsys: pytest.CaptureFixture[str], project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    project.runpytest("--converse-used=used.json").assert_outcomes(passed=2)
+
     def refuse(path: Path, missing_ok: bool = False) -> None:
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
     monkeypatch.setattr(Path, "unlink", refuse)
-    assert prune(capsys, "--yes", code=1)[0].endswith(
+    assert prune(capsys, "--used", "used.json", "--yes", code=1)[0].endswith(
         "old.jsonl: Permission denied; what stands before it in the list above was removed. Mend this, and run the "
         "command again."
     )
@@ -106,9 +113,11 @@ def test_the_list_of_another_run(folder: Path, capsys: pytest.CaptureFixture[str
     assert "No such file" in prune(capsys, "--used", "nothing.json", code=1)[0]
 
 
-def test_workers_of_xdist_use_recordings_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = " ".join([*XDIST, "-n", "2"])
-    assert prune(capsys, "--yes", f"--pytest={arguments}")[-1] == "Removed 2 recordings."
+def test_workers_of_xdist_use_recordings_too(
+    folder: Path, capsys: pytest.CaptureFixture[str], project: pytest.Pytester
+) -> None:
+    project.runpytest("--converse-used=used.json", *XDIST, "-n", "2").assert_outcomes(passed=2)
+    assert prune(capsys, "--used", "used.json", "--yes")[-1] == "Removed 2 recordings."
     assert files(folder) == USED
 
 

@@ -20,7 +20,10 @@ from tests.plugin.test_serve import COMMAND, run, serving
 from tests.untraced import untraced
 
 
-@pytest.mark.parametrize(("by", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize(
+    ("by", "code"),
+    [pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
+)
 def test_the_file_is_there_while_it_serves(tmp_path: Path, by: signal.Signals, code: int) -> None:
     with hangup(signal.SIG_DFL):
         check_that_the_file_is_there(tmp_path, by, code)

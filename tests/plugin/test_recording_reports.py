@@ -137,7 +137,7 @@ def test_an_interrupt_keeps_what_was_recorded(upstream: Upstream, how: str) -> N
     upstream.project.makepyfile(
         test_a=INTERRUPTED.replace("raise KeyboardInterrupt", how if "(" in how else f"raise {how}")
     )
-    result = upstream.record(apart=True)
+    result = upstream.record(no_reraise_ctrlc=True)
     assert upstream.files == ["test_a/test_first.jsonl", "test_a/test_second.failed.jsonl"]
     result.stdout.fnmatch_lines(
         [

@@ -34,8 +34,14 @@ def trip(upstream: Upstream) -> Path:
 MOVE = "git mv recordings/test_a/test_trip.jsonl recordings/test_a/test_journey.jsonl"
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "1")])
-@pytest.mark.parametrize(("question", "what"), [("a", "a request in it is equal"), ("b", "a request in it differs *")])
+@pytest.mark.parametrize(
+    ("question", "what", "workers"),
+    [
+        ("a", "a request in it is equal", ()),
+        ("b", "a request in it differs *", ("-n", "1")),
+        pytest.param("b", "a request in it differs *", (), marks=pytest.mark.slow),
+    ],
+)
 def test_a_renamed_test_is_told_its_file(
     upstream: Upstream, trip: Path, workers: tuple[str, ...], question: str, what: str
 ) -> None:
@@ -52,7 +58,7 @@ def test_a_renamed_test_is_told_its_file(
         ]
     )
     (trip.parent / "recordings/test_a/test_trip.jsonl").rename(trip.parent / "recordings/test_a/test_journey.jsonl")
-    upstream.replay(*workers).assert_outcomes(passed=2)
+    upstream.replay().assert_outcomes(passed=2)
 
 
 def test_so_is_one_of_a_renamed_module(upstream: Upstream, trip: Path) -> None:
@@ -145,7 +151,7 @@ def test_names_that_differ_in_capitals_only_are_told_apart(upstream: Upstream) -
     upstream.replay("-n", "1").assert_outcomes(passed=3)
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "1")])
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n", "1"), marks=pytest.mark.slow)])
 def test_a_recording_stays_when_such_a_test_comes_or_goes(upstream: Upstream, workers: tuple[str, ...]) -> None:
     project = upstream.project
     project.makepyfile(test_a=NAMES.replace("CITIES", '["Bern", "Chur"]'))

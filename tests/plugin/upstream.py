@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -91,14 +91,16 @@ class Upstream:
     def __init__(self, project: pytest.Pytester, service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
         self.project, self.service, self._monkeypatch = project, service, monkeypatch
 
-    def record(self, *args: str, mode: str = "once", account: bool = True, apart: bool = False) -> pytest.RunResult:
-        """Run pytest so that it records; `apart` in a process of its own."""
+    def record(
+        self, *args: str, mode: str = "once", account: bool = True, apart: bool = False, **options: bool
+    ) -> pytest.RunResult:
+        """Run pytest so that it records; `apart` in a process of its own, else with pytester's options."""
         with self._monkeypatch.context() as patch:
             patch.setenv("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", self.service.url)
             patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
             for name, value in ACCOUNT.items() if account else ():
                 patch.setenv(name, value)
-            return self._run(f"--converse-record={mode}", *args, apart=apart)
+            return self._run(f"--converse-record={mode}", *args, apart=apart, **options)
 
     def replay(self, *args: str) -> pytest.RunResult:
         """Run pytest so that it plays."""
@@ -107,9 +109,9 @@ class Upstream:
         assert len(self.service.calls) == before
         return result
 
-    def _run(self, *args: str, apart: bool = False) -> pytest.RunResult:
-        run = self.project.runpytest_subprocess if apart else self.project.runpytest
-        return run(*(XDIST if "-n" in args else ()), *args)
+    def _run(self, *args: str, apart: bool = False, **options: bool) -> pytest.RunResult:
+        run: Callable[..., pytest.RunResult] = self.project.runpytest_subprocess if apart else self.project.runpytest
+        return run(*(XDIST if "-n" in args else ()), *args, **options)
 
     @property
     def files(self) -> list[str]:
