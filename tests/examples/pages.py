@@ -13,6 +13,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from enum import Enum
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -297,12 +298,13 @@ def run_commands(code: str, folder: Path) -> tuple[int, str]:
 
 
 RunBlock = Callable[[Page, Block], None]
+_load_once: Final = cache(load)
 
 
 @pytest.fixture
 def run_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunBlock:
     """Run a block in a folder of the test's own."""
-    load()
+    _load_once()
     monkeypatch.chdir(tmp_path)
     for name, value in {"HOME": str(tmp_path), "COLUMNS": "120", "NO_COLOR": "1"}.items():
         monkeypatch.setenv(name, value)
