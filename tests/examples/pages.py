@@ -5,6 +5,7 @@ import doctest
 import io
 import os
 import re
+import shlex
 import subprocess
 import sys
 import textwrap
@@ -20,6 +21,7 @@ from typing import Any, Final
 import pytest
 from hypothesis import settings
 
+from converse_harness import cli
 from tests.nested import ASYNCIO, HYPOTHESIS, OURS, load
 from tests.untraced import untraced
 
@@ -256,8 +258,13 @@ def run_plain(block: Block, namespace: dict[str, Any]) -> None:
 
 
 def run_tests(file: str, folder: Path) -> tuple[int, str]:
-    """Run a test file of a page in this process, and forget the modules of the page's project."""
-    output = io.StringIO()
+    """Run a test file of a page in this process."""
+    return run_here(lambda: pytest.main([*OPTIONS, "--rootdir", str(folder), file]), folder)
+
+
+def run_here(main: Callable[[], int], folder: Path) -> tuple[int, str]:
+    """Run a program of a page in this process, and forget the modules of the page's project."""
+    output = io.TextIOWrapper(raw := io.BytesIO(), encoding="utf-8", write_through=True)
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(output), redirect_stderr(output):
         patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
         patch.setattr(sys, "path", [*sys.path])
@@ -265,19 +272,42 @@ def run_tests(file: str, folder: Path) -> tuple[int, str]:
         settings.register_profile("page", PROFILE)
         before, _ = settings.get_current_profile_name(), settings.load_profile("page")
         try:
-            status = pytest.main([*OPTIONS, "--rootdir", str(folder), file])
+            status = main()
+        except SystemExit as ended:  # of argparse
+            status = int(ended.code or 0)
         finally:
             settings.load_profile(before)
             for name, module in [*sys.modules.items()]:
                 if str(folder) in str(getattr(module, "__file__", "")):
                     del sys.modules[name]
-    return int(status), output.getvalue()
+    return int(status), raw.getvalue().decode()
+
+
+PROGRAMS: Final[Mapping[str, Callable[[list[str]], int]]] = {
+    "converse-harness": cli.main,
+    "pytest": lambda arguments: pytest.main([*OURS, "-p", "no:unraisableexception", *arguments]),
+}
+"""What runs in this process, because a process takes ten times as long; tests/plugin has a process of each."""
+_SHELL: Final = re.compile(r"[|&;<>$`*?#]|^\w+=")
 
 
 def run_commands(code: str, folder: Path) -> tuple[int, str]:
-    """Run commands with the scripts of this environment at hand; their output and errors are one text."""
+    """Run commands, the next if the one before ends with 0; their output and errors are one text."""
+    output, status = "", 0
+    for line in code.splitlines():
+        if line.startswith("$ ") and status == 0:
+            status, more = run_command(line.removeprefix("$ "), folder)
+            output += more
+    return status, output
+
+
+def run_command(line: str, folder: Path) -> tuple[int, str]:
+    """Run a command, in this process if it is one of PROGRAMS and needs no shell."""
+    name, *arguments = shlex.split(line)
+    if name in PROGRAMS and not _SHELL.search(re.sub(r"'[^']*'", "", line)):
+        return run_here(lambda: PROGRAMS[name](arguments), folder)
     done = subprocess.run(
-        " && ".join(line.removeprefix("$ ") for line in code.splitlines() if line.startswith("$ ")),
+        line,
         cwd=folder,
         shell=True,
         env={

@@ -108,6 +108,9 @@ def test_block_builds_on_those_above_it(run_one: RunBlock) -> None:
         ("== 41", "== 42", 4, "page.md:28 ended with status 0"),
         ("1 failed", "2 failed", 4, "page.md:28 does not print what the page shows"),
         ("\na[0]\nb\n", "\nb\na[0]\n", 6, "page.md:42 does not print what the page shows"),
+        ("python -c", "pytest nothing.py -k", 6, "page.md:42 ended with status 4"),
+        ("python -c", "converse-harness", 6, "page.md:42 ended with status 2"),
+        ("python -c", "true\n$ false\n$ python -c", 6, "page.md:42 ended with status 1"),
     ],
 )
 def test_what_is_wrong_is_seen(old: str, new: str, number: int, message: str, run_one: RunBlock) -> None:

@@ -512,9 +512,7 @@ def test_what_is_counted_is_rehearsed_too(suite: pytest.Pytester) -> None:
         ("no-such-model", "signatures, "),
     ],
 )
-def test_additional_fields_that_no_rule_looks_at_are_named(
-    suite: pytest.Pytester, model: str, unjudged: str
-) -> None:
+def test_additional_fields_that_no_rule_looks_at_are_named(suite: pytest.Pytester, model: str, unjudged: str) -> None:
     suite.makepyfile(test_it=FIELDS)
     result = suite.runpytest(f"--converse-as={model}")
     result.assert_outcomes(passed=1)
