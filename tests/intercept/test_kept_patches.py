@@ -16,6 +16,7 @@ from opentelemetry.instrumentation.threading import ThreadingInstrumentor
 from converse_harness import fake_converse, reply
 from converse_harness.intercept import registry
 from tests.intercept.test_leaving import attributes
+from tests.nested import OURS
 
 pytest_plugins = ("pytester",)
 
@@ -124,10 +125,18 @@ def test_somebody_who_was_there_before_leaves_while_patches_are_kept(kept: Calla
     assert attributes() == originals
 
 
+@pytest.fixture
+def alone(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """A project that loads of the installed plugins ours alone."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(OURS))
+    return pytester
+
+
 @pytest.mark.parametrize("patches", ["session", "test"])
-def test_the_setting(pytester: pytest.Pytester, patches: str) -> None:
-    pytester.makeini(f"[pytest]\nconverse_patches = {patches}")
-    pytester.makeconftest(
+def test_the_setting(alone: pytest.Pytester, patches: str) -> None:
+    alone.makeini(f"[pytest]\nconverse_patches = {patches}")
+    alone.makeconftest(
         """
         import botocore.endpoint, pytest
         ORIGINAL = botocore.endpoint.Endpoint._send
@@ -137,7 +146,7 @@ def test_the_setting(pytester: pytest.Pytester, patches: str) -> None:
             print("back at the end:", botocore.endpoint.Endpoint._send is ORIGINAL)
         """
     )
-    pytester.makepyfile(
+    alone.makepyfile(
         f"""
         import botocore.endpoint
         from conftest import ORIGINAL
@@ -147,13 +156,13 @@ def test_the_setting(pytester: pytest.Pytester, patches: str) -> None:
         def test_after(): assert (botocore.endpoint.Endpoint._send is ORIGINAL) is {patches == "test"}
         """
     )
-    result = pytester.runpytest_subprocess("-p", "no:randomly")
+    result = alone.runpytest_subprocess()
     result.assert_outcomes(passed=3)
     result.stdout.fnmatch_lines(["back at the end: True"])
 
 
-def test_a_setting_that_is_none(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nconverse_patches = always")
-    result = pytester.runpytest_subprocess()
+def test_a_setting_that_is_none(alone: pytest.Pytester) -> None:
+    alone.makeini("[pytest]\nconverse_patches = always")
+    result = alone.runpytest()
     result.stderr.fnmatch_lines(["*converse_patches = always: one of session, test.*"])
     assert result.ret == pytest.ExitCode.USAGE_ERROR
