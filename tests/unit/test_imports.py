@@ -124,7 +124,9 @@ def test_hooks_for_one_module_do_not_ask_each_other(
 
 ENDING = """
 import gc, sys, pytest
-pytest.main(["-q", "-p", "no:cacheprovider"])
+from importlib.metadata import entry_points
+others = [f"-pno:{entry.name}" for entry in entry_points(group="pytest11") if not entry.value.startswith("converse_")]
+pytest.main(["-q", "-p", "no:cacheprovider", *others])
 from converse_harness.intercept import pools
 seen, todo = {id(sys), id(vars(sys)), id(sys.modules)}, [pools._share]
 while todo:
