@@ -13,7 +13,7 @@ import pytest
 from converse_harness import reply
 from converse_harness.cli.loading import load
 from converse_harness.endpoint import failure_texts
-from converse_harness.server.control import openapi
+from converse_harness.server.control import openapi, patterns
 from converse_harness.stream.http import Request
 from tests.control.conftest import Client, exchange
 from tests.control.test_control import BROKEN_BODIES, WRONG_BODIES, WRONG_REPLIES
@@ -103,6 +103,11 @@ PROBLEMS: dict[str, tuple[dict[str, Any], Callable[[Client, Any], object]]] = {
     ),
 }
 """What a test opens, and what its agent does wrong."""
+
+
+@pytest.fixture(autouse=True)
+def _searches_are_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patterns, "_SECONDS", 0.05)
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
