@@ -16,6 +16,7 @@ from tests.nested import ANYIO, ASYNCIO, HYPOTHESIS, XDIST
 from tests.plugin.upstream import Upstream
 
 CONSUMER = '''
+import functools
 import logging
 
 import boto3
@@ -29,6 +30,7 @@ class Broken(Exception):
     """The answer is not whole."""
 
 
+@functools.cache
 def client(**options):
     return boto3.client("bedrock-runtime", region_name="us-east-1", config=Config(**options))
 

@@ -10,8 +10,9 @@ import pytest
 from agent import client
 
 def loop(system):
+    asked = client()
     for question in "abcd":
-        client().converse(
+        asked.converse(
             modelId="m", system=[{"text": system}], messages=[{"role": "user", "content": [{"text": question}]}]
         )
 
