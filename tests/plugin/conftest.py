@@ -8,11 +8,14 @@ from tests.nested import OURS, load
 from tests.plugin.upstream import Upstream, echo, service
 
 AGENT = '''
+import functools
+
 import botocore.session
 
 session = botocore.session.get_session()
 
 
+@functools.cache
 def client(**options):
     return session.create_client("bedrock-runtime", region_name="us-east-1", **options)
 

@@ -66,6 +66,7 @@ def test_under_xdist(project: pytest.Pytester) -> None:
 def test_the_fake_answers_with_the_case_and_then_with_ok(project: pytest.Pytester) -> None:
     project.makepyfile(
         """
+        import agent
         import pytest
         from agent import ask
         from converse_harness import reply
@@ -79,8 +80,10 @@ def test_the_fake_answers_with_the_case_and_then_with_ok(project: pytest.Pyteste
         @pytest.mark.parametrize("converse_each_case", ["throttle_pre"], indirect=True)
         def test_who_does_not_ask_again(converse_each_case, monkeypatch):
             monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+            agent.client.cache_clear()
             with pytest.raises(Exception, match="Too many requests"):
                 ask("?")
+            agent.client.cache_clear()
 
         @pytest.mark.parametrize("converse_each_case", ["text_basic"], indirect=True)
         def test_more_of_the_test_s_own(converse_each_case, converse):

@@ -5,10 +5,13 @@ from __future__ import annotations
 import base64
 import re
 import zlib
+from collections.abc import Sequence
+from itertools import product
 
 import pytest
 
 from tests.nested import XDIST
+from tests.products import covering
 from tests.recordings.planted import LONG, in_zip
 from tests.recordings.terminals import SHAPES
 
@@ -48,20 +51,19 @@ PLACES = """
 
     import pytest
     from converse_harness import fake_converse
-    from secret import ACCOUNT, SECRETS
+    from secret import ACCOUNT, PLACED, SECRETS
 
-    secret = pytest.mark.parametrize("secret", SECRETS.values(), ids=list(SECRETS))
+    def pytest_generate_tests(metafunc):
+        names = [name for test, name in PLACED if test == metafunc.function.__name__]
+        metafunc.parametrize("secret", [SECRETS[name] for name in names], ids=names)
 
-    @secret
     def test_assertion(converse, secret):
         assert secret == "a"
 
-    @secret
     def test_list(converse, secret):
         assert [secret, secret] == ["a"], f"not {secret}"
 
     @pytest.mark.filterwarnings("default")
-    @secret
     def test_error(converse, secret, record_property):
         print("out", secret)
         print("err", secret, file=sys.stderr)
@@ -75,7 +77,6 @@ PLACES = """
         except ValueError:
             raise ExceptionGroup("several", [KeyError(secret), ValueError("before\\n", secret)])
 
-    @secret
     def test_passes(secret):
         with fake_converse():
             print(secret)
@@ -85,26 +86,28 @@ PLACES = """
         yield
         raise ValueError(secret)
 
-    @secret
     def test_fixture(broken, secret):
         pass
 
-    @secret
     def test_skips(converse, secret):
         pytest.skip(secret)
 
-    @secret
     def test_is_expected_to_fail(converse, secret):
         pytest.xfail(secret)
 
-    @secret
     def test_parts(converse, secret, subtests):
         with subtests.test(secret, key=secret):
             raise ValueError(secret)
 """
 
 
-def _project(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+TESTS = re.findall(r"def (test_\w+)", PLACES)
+EVERY = [*product(TESTS, SECRETS)]
+SOME = sorted({*covering(TESTS, SECRETS), *product(["test_error"], SECRETS)})
+"""Each place with a secret, each secret in a place, and all where a test says it in the most ways."""
+
+
+def _project(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, placed: Sequence[tuple[str, ...]]) -> None:
     monkeypatch.setenv("MY_PASSWORD", OWN)
     packed = base64.b85encode(zlib.compress(repr(SECRETS).encode())).decode()
     project.makepyfile(
@@ -112,6 +115,7 @@ def _project(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
         import ast, base64, zlib
         SECRETS = ast.literal_eval(zlib.decompress(base64.b85decode({packed!r})).decode())
         ACCOUNT = "2109" "87654321"
+        PLACED = {placed!r}
         """,
         test_places=PLACES,
     )
@@ -127,10 +131,11 @@ def _seen(project: pytest.Pytester, result: pytest.RunResult) -> list[tuple[str,
 
 JUNIT = ("--junitxml=junit.xml", "-o", "junit_logging=all", "-o", "junit_family=xunit1")
 STYLES = [
-    ("-v", "-rA", "-l"),
+    pytest.param(SOME, ("-v", "-rA", "-l"), id="some -v -rA -l"),
     *(
-        pytest.param(each, marks=pytest.mark.slow)
+        pytest.param(EVERY, each, marks=pytest.mark.slow, id=" ".join(each))
         for each in (
+            ("-v", "-rA", "-l"),
             ("-rA", "-vv", "--tb=short"),
             ("-rA", "--tb=native"),
             ("-rA", "--tb=line"),
@@ -141,11 +146,17 @@ STYLES = [
 ]
 
 
-@pytest.mark.parametrize("style", STYLES, ids=" ".join)
-def test_no_secret_is_shown(style: tuple[str, ...], project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    _project(project, monkeypatch)
+@pytest.mark.parametrize(("placed", "style"), STYLES)
+def test_no_secret_is_shown(
+    placed: Sequence[tuple[str, ...]],
+    style: tuple[str, ...],
+    project: pytest.Pytester,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _project(project, monkeypatch, placed)
     result = project.runpytest(*style, *JUNIT)
-    assert result.parseoutcomes()["passed"] == 2 * len(SECRETS)  # of which half have an error afterwards
+    passing = [test for test, _ in placed if test in ("test_passes", "test_fixture")]  # the second has an error then
+    assert result.parseoutcomes()["passed"] == len(passing) >= 2
     assert _seen(project, result) == []
     result.stdout.fnmatch_lines_random(["[*][*][*] stands for: a secret of this process", "*warned of [*][*][*]*"])
     assert '<property name="account_id" value="***" />' in (project.path / "junit.xml").read_text()
