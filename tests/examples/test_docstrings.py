@@ -2,7 +2,6 @@
 
 import doctest
 import pkgutil
-import re
 from collections.abc import Iterator
 from importlib import import_module
 from types import ModuleType
@@ -27,20 +26,6 @@ def modules() -> Iterator[ModuleType]:
 EXAMPLES = [test for module in modules() for test in doctest.DocTestFinder().find(module) if test.examples]
 
 
-SEARCHED_LONG = re.compile(
-    r"converse_strategies\.(chunking|conversation|failing|guardrails|hostile|message|metadata|received|refused|requests"
-    r"|responses|streams|tools|strands\.(citations|content|guardrails|memory|streaming|tools))\."
-)
-"""Of what is large, the smallest that hypothesis finds takes long to find."""
-
-
-def is_slow(test: doctest.DocTest) -> bool:
-    return bool(SEARCHED_LONG.match(test.name)) and any("find(" in example.source for example in test.examples)
-
-
-@pytest.mark.parametrize(
-    "example",
-    [pytest.param(test, id=test.name, marks=[pytest.mark.slow] if is_slow(test) else []) for test in EXAMPLES],
-)
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda test: test.name)
 def test_docstring(example: doctest.DocTest) -> None:
     run_doctest(example)
