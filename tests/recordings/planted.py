@@ -11,6 +11,7 @@ import io
 import json
 import zipfile
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Final
 from urllib.parse import quote
 
@@ -103,8 +104,12 @@ READABLE: Final = st.characters(codec="ascii", exclude_categories=["Cc"], includ
 """ASCII without the control characters that begin a sequence for a terminal."""
 
 
+@cache
 def texts_of(kind: SecretKind, alphabet: st.SearchStrategy[str] = ASCII) -> st.SearchStrategy[str]:
-    """Texts with what the pattern of a kind matches: secrets are ASCII; what is looked ahead to is drawn as well."""
+    """Texts with what the pattern of a kind matches: secrets are ASCII; what is looked ahead to is drawn as well.
+
+    A strategy is kept: hypothesis takes longer to build it than to draw from it.
+    """
     return st.from_regex(compiled(kind), fullmatch="(?=@" not in kind.pattern, alphabet=alphabet)
 
 
