@@ -72,14 +72,16 @@ def leaks_in(texts: Iterable[Joined], own: Collection[str]) -> list[Leak]:
         best.setdefault((leak.line, leak.path, leak.kind), leak)
     alone = {(leak.path + _AND_AFTER, leak.kind) for leak in best.values()}
     found = [leak for leak in best.values() if (leak.path, leak.kind) not in alone]
-    return [leak for leak in found if not any(map(partial(_is_in_same_list, leak), found))]
+    alike: dict[tuple[int, str], list[str]] = {}
+    for leak in found:
+        alike.setdefault((leak.line, leak.kind), []).append(leak.path)
+    return [leak for leak in found if not _is_in_same_list(leak.path, alike[leak.line, leak.kind])]
 
 
-def _is_in_same_list(joined: Leak, other: Leak) -> bool:
-    """Whether the first leak is in the joined items of a list, and the other one, of the same kind, in this list."""
-    before, together, _ = joined.path.partition(TOGETHER)
-    same = (joined.line, joined.kind) == (other.line, other.kind)
-    return bool(together) and same and other.path != joined.path and other.path.startswith(before)
+def _is_in_same_list(joined: str, paths: Iterable[str]) -> bool:
+    """Whether `joined` is the path of the joined items of a list, and another of the paths is in this list."""
+    before, together, _ = joined.partition(TOGETHER)
+    return bool(together) and any(path != joined and path.startswith(before) for path in paths)
 
 
 def all_views(lines: Sequence[Line]) -> Iterator[View]:
