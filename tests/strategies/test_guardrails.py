@@ -169,14 +169,14 @@ def test_long_statements_are_cut_to_what_the_model_allows() -> None:
     texts = st.just("x" * 2000)
     strategy = guardrail_assessments(policies=[REASONING], texts=texts)
 
-    def has_premise(assessment: dict[str, Any]) -> bool:
-        (parts,) = assessment[REASONING]["findings"][0].values()
-        return any(parts.get("translation", {}).get("premises", ())[:1])
+    def statements(assessment: dict[str, Any]) -> list[dict[str, str]]:
+        parts = chain.from_iterable(finding.values() for finding in assessment[REASONING]["findings"])
+        translations = [part["translation"] for part in parts if "translation" in part]
+        return [*chain.from_iterable(each.get("claims", []) + each.get("premises", []) for each in translations)]
 
-    assessment = found(strategy, has_premise)
+    assessment = found(strategy, lambda assessment: any(statements(assessment)))
     bedrock.check("GuardrailAssessment", assessment)
-    (finding,) = assessment[REASONING]["findings"][0].values()
-    assert {len(text) for text in finding["translation"]["premises"][0].values()} == {1000}
+    assert {len(text) for each in statements(assessment) for text in each.values()} == {1000}
 
 
 @given(guardrail_traces(actions=["BLOCKED"]))

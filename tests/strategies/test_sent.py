@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from converse_harness import Response, assemble
 from converse_strategies import chunked_messages, converse_responses, replies, stream_events
 from converse_strategies.responses import responses
+from tests.profiles import examples
 from tests.strategies.sent import SENT, never_sent
-
-DRAWS = 300
 
 
 def as_response(response: Response) -> dict[str, Any]:
@@ -36,7 +35,9 @@ STRATEGIES: Mapping[str, st.SearchStrategy[dict[str, Any]]] = {
 
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_a_drawn_answer_is_one_that_aws_sends(name: str) -> None:
-    @settings(max_examples=DRAWS, phases=[Phase.generate, Phase.shrink], suppress_health_check=[HealthCheck.too_slow])
+    @settings(
+        max_examples=examples(5), phases=[Phase.generate, Phase.shrink], suppress_health_check=[HealthCheck.too_slow]
+    )
     @given(answer=STRATEGIES[name])
     def sent(answer: dict[str, Any]) -> None:
         assert never_sent(answer) == []
