@@ -14,6 +14,20 @@ from tests.clients.offered_tools import MODELS, Offer, check_inputs, offers
 OFFERS: Final = [*offers()]
 
 
+def few() -> list[Offer]:
+    """So many of them that each tool is there, and each model with each number of tools at once."""
+
+    def shown(offer: Offer) -> set[object]:
+        return {*offer.tools, (offer.model, offer.at_once)}
+
+    chosen: list[Offer] = []
+    missing = set[object]().union(*map(shown, OFFERS))
+    while missing:
+        chosen.append(max(OFFERS, key=lambda offer: len(shown(offer) & missing)))
+        missing -= shown(chosen[-1])
+    return chosen
+
+
 def run(fake: Fake, offer: Offer) -> list[str]:
     """The names of the tools that were run."""
     ran: list[str] = []
@@ -32,9 +46,15 @@ def run(fake: Fake, offer: Offer) -> list[str]:
     return ran
 
 
-@pytest.mark.parametrize("first", range(10))
-def test_every_configuration_ends_without_an_error(first: int) -> None:
-    for offer in OFFERS[first::10]:
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        pytest.param(few(), id="each tool"),
+        *(pytest.param(OFFERS[first::10], id=f"{first}", marks=pytest.mark.nightly) for first in range(10)),
+    ],
+)
+def test_every_configuration_ends_without_an_error(chosen: list[Offer]) -> None:
+    for offer in chosen:
         with fake_converse() as fake:
             assert sorted(run(fake, offer)) == sorted(offer.tools)
             check_inputs(fake, offer)
