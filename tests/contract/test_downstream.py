@@ -114,6 +114,7 @@ def test_the_bugs_are_found_and_nothing_else(tests: str, pytester: pytest.Pytest
     assert result.ret == 1
 
 
+@pytest.mark.slow
 def test_each_bug_has_cases_of_its_own(pytester: pytest.Pytester) -> None:
     for number, name in enumerate(BUGS):
         pytester.makepyfile(

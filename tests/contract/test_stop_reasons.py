@@ -15,6 +15,7 @@ from converse_harness.contract.judging import judge
 from converse_harness.literals import StopReason
 from tests.contract.test_standard import strict
 from tests.planted.by_contract import accusations
+from tests.profiles import examples
 
 
 def test_every_stop_reason_has_a_class() -> None:
@@ -49,7 +50,7 @@ def raises(outcome: Outcome, trace: Mapping[str, Any]) -> Outcome:
     raise Blocked(outcome.text)
 
 
-def contract_of(ends: Ends, names: list[str] | None = None, number: int = 30) -> ConsumerContract:
+def contract_of(ends: Ends, names: list[str] | None = None, number: int = examples(0.4)) -> ConsumerContract:
     """The contract of a right consumer but for what it makes of a guardrail's words; `names` are those of its error."""
 
     class Consumer(ConsumerContract):

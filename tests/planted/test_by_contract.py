@@ -10,6 +10,7 @@ from tests.planted.bugs import BUGS, CONSUMERS, Bug
 from tests.planted.by_contract import NOT_SHOWN, PROPERTIES_FIRST, accusations, contract_of, found_by
 from tests.planted.contract_column import FOUND_BY
 from tests.planted.mended import mended
+from tests.profiles import examples
 
 FOUND = 45
 SEEDS = 20
@@ -17,7 +18,7 @@ SEEDS = 20
 
 @pytest.mark.parametrize("consumer", CONSUMERS)
 def test_a_consumer_without_a_bug_is_accused_of_nothing(consumer: str) -> None:
-    contract = contract_of(mended(consumer), examples=20)
+    contract = contract_of(mended(consumer), examples=examples(0.4))
     some = ("tool_interleaved", "unknown_delta", "reasoning_omitted", "citation_several", "no_block_start")
     assert [name for name, _ in accusations(contract, *some, *PROPERTIES_FIRST)] == []
 
@@ -54,7 +55,7 @@ def test_every_bug_that_an_outcome_cannot_show_has_a_reason() -> None:
 def test_a_bug_that_an_outcome_cannot_show_is_not_found() -> None:
     for name in NOT_SHOWN:
         bug = next(bug for bug in BUGS if bug.name == name)
-        contract = contract_of(mended(bug.consumer, bug), examples=20)
+        contract = contract_of(mended(bug.consumer, bug), examples=examples(0.4))
         assert [found for found, _ in accusations(contract, *PROPERTIES_FIRST, "stop_unknown")] == []
 
 

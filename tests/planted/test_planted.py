@@ -21,7 +21,7 @@ FOUND = 45
 
 @pytest.mark.parametrize("consumer", CONSUMERS)
 def test_a_consumer_without_a_bug_agrees_with_the_reference(consumer: str) -> None:
-    @settings(max_examples=examples(4), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+    @settings(max_examples=examples(2), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
     @given(drawn=stream_events() | chunked_messages() | replies())
     def right(drawn: Any) -> None:
         assert agrees(load(consumer), events_of(drawn))
@@ -31,7 +31,7 @@ def test_a_consumer_without_a_bug_agrees_with_the_reference(consumer: str) -> No
 
 @pytest.mark.parametrize("consumer", CONSUMERS)
 def test_a_consumer_without_a_bug_refuses_a_stream_that_failed(consumer: str) -> None:
-    @settings(max_examples=examples(2), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+    @settings(max_examples=examples(1), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
     @given(answer=stream_errors(names=["throttlingException"]))
     def refused(answer: Any) -> None:
         assert agrees(load(consumer), [*answer.events(), {"throttlingException": {"message": "0"}}])
@@ -41,7 +41,7 @@ def test_a_consumer_without_a_bug_refuses_a_stream_that_failed(consumer: str) ->
 
 @pytest.mark.parametrize("consumer", CONSUMERS)
 def test_a_consumer_without_a_bug_refuses_half_a_stream(consumer: str) -> None:
-    @settings(max_examples=examples(2), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+    @settings(max_examples=examples(1), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
     @given(case=hostile_stream_events(faults=["cut_off", "no_message_stop", "cut_in_tool_input"]))
     def refused(case: Any) -> None:
         assert agrees(load(consumer), case.events)
