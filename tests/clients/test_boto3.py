@@ -521,11 +521,10 @@ requests = st.fixed_dictionaries(
 
 
 @given(request=requests)
-def test_params_are_what_the_caller_gave(request: dict[str, Any]) -> None:
+def test_params_are_what_the_caller_gave(made_before: Any, request: dict[str, Any]) -> None:
     with fake_converse(reply.text("hi").times(2), rules="off") as fake:
-        client = boto3.client("bedrock-runtime")
-        client.converse(**request)
-        client.converse_stream(**request)["stream"].close()
+        made_before.converse(**request)
+        made_before.converse_stream(**request)["stream"].close()
     for call in fake.calls:
         assert call.params == request
         assert call.messages == request["messages"]
