@@ -9,6 +9,7 @@ import pytest
 from converse_harness.cli import main
 from converse_harness.recordings.edits import CannotEdit, line_length, with_imports, with_test
 from converse_harness.recordings.script_source import name_of_test
+from tests.nested import OURS
 from tests.recordings.asking import NOVA, body, exchange, throttled, user, write
 from tests.untraced import untraced
 
@@ -63,16 +64,19 @@ def test_with_its_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert 'usage={"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}' in out
 
 
-def test_the_written_test_runs(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+def test_the_written_test_runs(
+    pytester: pytest.Pytester, capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.chdir(folder)
     out, _ = run(capsys, "trip.jsonl", "--short", "-o", "tests/test_trip.py")
     assert out == "trip.jsonl -> tests/test_trip.py::test_trip: 3 replies\n"
     path = folder / "tests" / "test_trip.py"
     ask = 'converse_client.converse(modelId="us.amazon.nova-lite-v1:0", messages=[])'
     code = path.read_text().replace("(converse)", "(converse, converse_client)")
     path.write_text(code.replace("    assert len", f"    {ask}\n    assert len"))
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(path), "--converse-rules=off"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
-    assert done.returncode == 0, done.stdout
+    result = pytester.runpytest_inprocess(*OURS, "-p", "no:cacheprovider", str(path), "--converse-rules=off")
+    result.assert_outcomes(passed=1)
 
 
 def test_a_file_is_not_overwritten(capsys: pytest.CaptureFixture[str]) -> None:
