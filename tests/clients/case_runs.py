@@ -320,10 +320,10 @@ FAMILY: Final[Mapping[str, str]] = {case.name: family for family, make in FAMILI
 
 
 def sampled(transport: Transport) -> list[Any]:
-    """Those that a transport can express, for a client of which the same is known in process: of each kind the first.
+    """Those that a transport can express, for a client that gets the same bytes elsewhere: of each kind the first.
 
     A kind is a family of cases, the levels and places of their faults, and an operation. The others are slow:
-    tests/intercept/test_faults.py has that every way brings the same bytes.
+    test_cases_boto3.py has every case in process, and tests/intercept/test_faults.py that every way brings the same.
     """
     kinds: set[object] = set()
     sample: list[Any] = []

@@ -14,7 +14,7 @@ from strands.models import BedrockModel
 
 from converse_harness import Call, fake_converse, reply
 from converse_harness.cases import CASES
-from tests.clients.case_runs import ASKED, answer
+from tests.clients.case_runs import answer, sampled
 from tests.clients.case_strands_outcomes import ATTEMPTS, DONE, LIVES, LOSES, Lived
 from tests.clients.scenarios import MODEL, QUESTION, STREAM, canonical
 
@@ -85,7 +85,7 @@ def after_tools(call: Call) -> bool:
     return call.turn > 1
 
 
-@pytest.mark.parametrize(("name", "operation"), ASKED)
+@pytest.mark.parametrize(("name", "operation"), sampled("boto"))
 def test_case(name: str, operation: str) -> None:
     stream, whole = LIVES[name]
     with fake_converse(unused="allow") as fake:
