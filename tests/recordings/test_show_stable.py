@@ -231,7 +231,10 @@ def git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
         return done.stdout
 
     run("init", "-q")
+    for name in ("name", "email"):
+        run("config", f"user.{name}", "a")
     run("config", "diff.converse.textconv", "converse-harness show --stable")
+    run("config", "diff.converse.cachetextconv", "true")  # what is committed is shown by one process, not by four
     (repository / ".gitattributes").write_text("recordings/**/*.jsonl diff=converse\n")
     monkeypatch.chdir(repository)
     return run
@@ -250,7 +253,7 @@ def test_git_diff_shows_what_was_said(git: Callable[..., str]) -> None:
 
     record(session())
     git("add", "-A")
-    git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x")
+    git("commit", "-qm", "x")
     record(session(1))
     assert git("diff", "--no-textconv") != ""
     assert changed(git("diff")) == []
