@@ -204,6 +204,15 @@ def test_what_fails_before_it_asks() -> None:
     )
 
 
+def test_a_python_without_threads_gives_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("threading.Thread.start", start)
+    with pytest.raises(SetUpFailed, match="starts none: can't start new thread"):
+        put(returned(None))
+
+
 @pytest.mark.parametrize("way", ["boto", "httpx"])
 def test_a_consumer_that_asks_nothing_gets_no_verdict(way: str) -> None:
     with pytest.raises(SetUpFailed) as raised, closing(opened(way, ConverseServer)) as fake:

@@ -57,6 +57,16 @@ def test_what_was_not_tried(doctor: Seen, monkeypatch: pytest.MonkeyPatch) -> No
     assert "missing      signal.setitimer: no limit\n" in said
 
 
+def test_a_python_without_threads(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def start(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("threading.Thread.start", start)
+    assert main(["doctor"]) == 1
+    said = capsys.readouterr().err
+    assert "starts no thread: can't start new thread. `converse-harness demo` shows whether a fake answers here" in said
+
+
 def test_the_same_as_json(doctor: Seen) -> None:
     status, said = doctor("--json", costs=(PluginCost("respx", "respx 0.23", 655.4),))
     seen = json.loads(said)

@@ -178,6 +178,48 @@ def test_an_event_loop_that_cannot_be_made_is_an_error_and_no_wait(monkeypatch: 
         assert server.url
 
 
+def no_thread(_: object) -> None:
+    raise RuntimeError("can't start new thread")
+
+
+def no_pair() -> asyncio.AbstractEventLoop:
+    raise OSError(22, "Invalid argument")
+
+
+@pytest.mark.parametrize(
+    ("lacks", "instead", "said"),
+    [
+        ("socket.AF_INET", None, "has no attribute 'AF_INET'"),
+        ("socket.socket", None, "has no attribute 'socket'"),
+        ("converse_harness.server.thread._EventLoop", no_pair, "Invalid argument"),
+        ("threading.Thread.start", no_thread, "can't start new thread"),
+    ],
+)
+def test_a_python_without_sockets_or_threads_is_told_what_works(
+    lacks: str, instead: Any, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = threading.active_count()
+    server = ConverseServer()
+    with monkeypatch.context() as patched:
+        if instead is None:
+            patched.delattr(lacks)
+        else:
+            patched.setattr(lacks, instead)
+        with pytest.raises(TransportError) as caught:
+            server.start()
+    assert said in str(caught.value)
+    assert "Use the fixture `converse`, which answers botocore and boto3, or `converse_httpx`" in str(caught.value)
+    assert threading.active_count() == before
+    with server:
+        assert server.url
+
+
+def test_a_python_without_reuse_of_addresses_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("socket.SO_REUSEADDR")
+    with ConverseServer() as server, server.script(reply.text("hi")) as fake, Raw(fake.url) as peer:
+        assert peer.ask(fake.url).status == 200
+
+
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """A project with our plugin and pytest-socket's alone."""

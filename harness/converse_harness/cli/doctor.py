@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import sys
 import textwrap
 import threading
 from importlib.metadata import version
 from typing import Any, Final
 
 from converse_harness.cli import checkup
-from converse_harness.cli.terminal import BOLD, DIM, RED, Arguments, complain, counted, plain, say
+from converse_harness.cli.terminal import BOLD, DIM, RED, Arguments, CommandFailed, complain, counted, plain, say
 
 DESCRIPTION: Final = (
     "Print what somebody needs who is to find out why something does not work here: versions, the plugins that pytest "
@@ -44,7 +45,13 @@ def _look() -> dict[str, Any]:
     entries = checkup.plugins()
     words = f"loading {counted(len(entries), 'pytest plugin')}, each in a process of its own ..."
     waiting = threading.Timer(_PATIENCE, complain, ("doctor", words))
-    waiting.start()
+    try:
+        waiting.start()
+    except RuntimeError as error:
+        raise CommandFailed(
+            f"it loads each plugin of pytest in a process of its own, from a thread, and this Python ({sys.platform}) "
+            f"starts no thread: {error}. `converse-harness demo` shows whether a fake answers here"
+        ) from error
     try:
         patched = checkup.patched()
         costs = checkup.costs(entries)

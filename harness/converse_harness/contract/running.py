@@ -269,11 +269,19 @@ def run(adapter: Adapter, target: Target, *, time_limit: float, most_calls: int)
     continues cannot be stopped; a fake that is an OwnRun gives it no answer.
 
     Raises SetUpFailed if the adapter fails before the first request, sends no request, or returns no Outcome. Also
-    raises SetUpFailed if a request calls another operation, or if Bedrock would refuse the first request. Raises
-    ReplyError for an invalid Outcome, and the exceptions of `pytest.skip` and `pytest.fail`.
+    raises SetUpFailed if a request calls another operation, if Bedrock would refuse the first request, or if Python
+    cannot start a thread. Raises ReplyError for an invalid Outcome, and the exceptions of `pytest.skip` and
+    `pytest.fail`.
     """
     going = _Run(adapter, target)
-    going.thread.start()
+    try:
+        going.thread.start()
+    except RuntimeError as error:
+        raise SetUpFailed(
+            "The contract runs the adapter in a thread of its own, to stop a consumer that does not end, and this "
+            f"Python ({sys.platform}) starts none: {error}. Run the contract on a Python with threads; tests with the "
+            "fixtures `converse` and `converse_httpx` need none."
+        ) from error
     ends = going.ends(time_limit, most_calls)
     if not ends:
         going.stop()

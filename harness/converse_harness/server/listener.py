@@ -166,7 +166,10 @@ class ConverseServer:
         self._thread.bind()
 
     def start(self) -> Self:
-        """Start answering, after `bind` if that was not called. Raises TransportError if no socket can be opened."""
+        """Start answering, after `bind` if that was not called.
+
+        Raises TransportError if no socket can be opened, or no thread started.
+        """
         self._thread.bind()
         self._thread.start()
         return self

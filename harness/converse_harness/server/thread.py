@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import errno
 import os
 import socket
 import sys
@@ -33,6 +34,11 @@ _IN_USE: Final = "the loopback server cannot listen on {host}:{port}: {error}. C
 _NOT_LOOPBACK: Final = (
     "the server listens on {host}, which other machines can reach: whoever does can read what is asked and script "
     "answers. Keep to 127.0.0.1 unless a container has to reach it"
+)
+_NO_SERVER: Final = (
+    "the loopback server needs sockets and a thread of its own, and this Python ({platform}) lacks one of them: "
+    "{error}. Use the fixture `converse`, which answers botocore and boto3, or `converse_httpx`, which answers httpx: "
+    "they answer in the thread of the test and need neither"
 )
 _NO_LOOP: Final = "the loopback server cannot make an event loop: {error}. Close files, or allow more (ulimit -n)"
 _LATE: Final = "{count} function{s} of a script still run{es} after the server has stopped: {names}"
@@ -72,7 +78,10 @@ class ServerThread:
             self._socket, self._loop = self._listen()
 
     def start(self) -> None:
-        """Start the thread unless it is running; `bind` must have been called."""
+        """Start the thread unless it is running; `bind` must have been called.
+
+        Raises TransportError if this Python cannot start a thread.
+        """
         if self._thread is not None or self._socket is None or self._loop is None:
             return
         ready = threading.Event()
@@ -85,8 +94,13 @@ class ServerThread:
         try:
             self._thread.start()
             ready.wait()
-        except BaseException:
+        except BaseException as error:
+            started = self._thread is not None and self._thread.ident is not None
+            if not started:
+                self._thread = None  # `stop` cannot wait for the end of a thread that never ran
             self._stop_all()
+            if not started and isinstance(error, RuntimeError):
+                raise TransportError(_NO_SERVER.format(platform=sys.platform, error=error)) from error
             raise
 
     def stop(self) -> None:
@@ -127,6 +141,8 @@ class ServerThread:
     def _listen(self) -> tuple[socket.socket, asyncio.AbstractEventLoop]:
         try:
             listening = _bind(self._host, self._port)
+        except AttributeError as error:  # a Python without sockets lacks names of the module, or the whole class
+            raise TransportError(_NO_SERVER.format(platform=sys.platform, error=error)) from error
         except (OSError, OverflowError, UnicodeError) as error:
             raise TransportError(_IN_USE.format(host=self._host, port=self._port, error=error)) from error
         except RuntimeError as error:
@@ -140,7 +156,8 @@ class ServerThread:
         except BaseException as error:
             listening.close()
             if isinstance(error, OSError):
-                raise TransportError(_NO_LOOP.format(error=error)) from error
+                why = _NO_LOOP if error.errno in (errno.EMFILE, errno.ENFILE) else _NO_SERVER
+                raise TransportError(why.format(platform=sys.platform, error=error)) from error
             raise
 
     def _run(self, bound: socket.socket, loop: asyncio.AbstractEventLoop, ready: threading.Event) -> None:
@@ -242,7 +259,8 @@ def _bind(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if hasattr(socket, "SO_REUSEADDR"):
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
         listening.listen(1024)
     except BaseException:
