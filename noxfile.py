@@ -238,17 +238,15 @@ def node_is_there(session: nox.Session) -> None:
     """Say what is missing where there is no Node.js."""
     for command in ("node", "npm"):
         if shutil.which(command) is None:
-            session.error(
-                f"The JavaScript clients need Node.js 20 or newer and npm; there is no `{command}` on the PATH"
-            )
+            session.error(f"This session needs Node.js 20 or newer and npm; there is no `{command}` on the PATH")
 
 
-def node_packages(session: nox.Session, *options: str) -> None:
-    """Install the JavaScript clients as the lock file says, and tell the tests where they are."""
+def node_packages(session: nox.Session, *options: str, suite: str = "javascript") -> None:
+    """Install what the lock file of a pinned suite says, and tell the tests where it is."""
     node_is_there(session)
     folder = Path(session.create_tmp()).resolve()
     for name in ("package.json", "package-lock.json", ".npmrc"):
-        shutil.copy(Path("tests/clients/pinned/javascript") / name, folder)
+        shutil.copy(Path("tests/clients/pinned", suite, name), folder)
     session.run("npm", "ci", *options, "--prefix", str(folder), external=True)
     session.env["CONVERSE_NODE_MODULES"] = str(folder / "node_modules")
 
@@ -395,6 +393,6 @@ def bench(session: nox.Session) -> None:
 
 shared: dict[str, object] = {"MATRIX": MATRIX, "ASYNCIO": ASYNCIO, "PYTEST": PYTEST}
 shared |= {"install": install, "node_is_there": node_is_there, "node_packages": node_packages, "pinned": pinned}
-pinned_sessions = (f"tests/clients/pinned/{suite}/" for suite in ("browser", "notebook"))
+pinned_sessions = (f"tests/clients/pinned/{suite}/" for suite in ("browser", "notebook", "pyodide"))
 for folder in (*pinned_sessions, "tests/clients/differential_", "tests/tool_schemas/", "docs/_site/"):
     runpy.run_path(f"{folder}session.py", shared)

@@ -186,6 +186,7 @@ def steps(arguments: argparse.Namespace, work: Path) -> dict[str, Step]:
         ),
         *(session(name, "3.12", lacks=node if client.get("node") else "") for name, client in CLIENTS.items()),
         session("javascript", lacks=node),
+        session("pyodide", lacks=node),
         session("smithy", "3.12"),
         session("browser", first=installs, lacks=no_chromium),
         *map(session, ("ministack", "site", "lint", "dist")),

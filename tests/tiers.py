@@ -32,6 +32,7 @@ TIERS: Final = {
     "slow": "a process per test, a product, real waiting",
     "nightly": "long searches, as for the smallest example",
 }
+NEEDS_OS: Final = "needs sockets, threads or processes, which CPython in WebAssembly lacks"
 MOST_CPU: Final = 2.0
 """Seconds that a test of the default tier may need, its children's counted."""
 AGAIN: Final = "CONVERSE_SLOW_AGAIN"
@@ -57,6 +58,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     for tier, about in list(TIERS.items())[1:]:
         config.addinivalue_line("markers", f"{tier}: {about}; left out unless --tier, -m or the node id asks for it")
+    config.addinivalue_line("markers", f"needs_os: {NEEDS_OS}; `nox -s pyodide` leaves it out")
     config.stash[_LEFT_OUT] = Counter()
     config.stash[_TOO_SLOW] = {}
     config.stash[_TOOK] = {tier: dict[str, float]() for tier in TIERS}

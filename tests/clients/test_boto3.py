@@ -80,6 +80,7 @@ def test_the_ready_client(converse_client: Any, converse: Fake) -> None:
     assert ask(converse_client) == "hi"
 
 
+@pytest.mark.needs_os
 def test_eight_threads_each_get_their_own_answer(converse: Fake, converse_client: Any) -> None:
     for number in range(8):
         converse.when(last_user_text=f"question {number}").script(reply.text(f"answer {number}").times(4))

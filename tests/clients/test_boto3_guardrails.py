@@ -59,6 +59,7 @@ def whole(client: Any, streaming: bool) -> dict[str, Any]:
     return {"text": text, "stop": reason, "usage": metadata["usage"], **metadata.get("trace", {})}
 
 
+@pytest.mark.needs_os
 @pytest.mark.parametrize("says", REPLIES.values(), ids=REPLIES)
 def test_a_stream_and_a_whole_answer_say_the_same(asked: tuple[Fake, Any], says: Reply) -> None:
     fake, client = asked
@@ -91,6 +92,7 @@ def apply(client: Any) -> dict[str, Any]:
     return answer
 
 
+@pytest.mark.needs_os
 def test_apply_guardrail(asked: tuple[Fake, Any]) -> None:
     fake, client = asked
     fake.when(operation="ApplyGuardrail").script(

@@ -103,6 +103,7 @@ def test_in_process(name: str, operation: str) -> None:
         check(fake, name, ask(connect(name), operation), expected(name, operation), ATTEMPTS)
 
 
+@pytest.mark.needs_os
 @pytest.mark.parametrize(("name", "operation"), sampled("server"))
 def test_over_the_socket(
     name: str, operation: str, converse_server: ConverseServer, monkeypatch: pytest.MonkeyPatch
@@ -114,6 +115,7 @@ def test_over_the_socket(
         check(fake, name, ask(connect(name), operation), expected(name, operation), ATTEMPTS)
 
 
+@pytest.mark.needs_os
 @pytest.mark.parametrize("name", [name for name in CASES if not can_pass(name, "server")])
 def test_what_the_socket_cannot_express_is_refused(name: str, converse_server: ConverseServer) -> None:
     with converse_server.script(unused="allow") as fake, pytest.raises(ReplyError, match="the server transport cannot"):

@@ -127,6 +127,7 @@ def test_in_process(name: str, operation: str) -> None:
         check(fake, name, ask(client, BEDROCK, operation), expected(name, operation), attempts=1)
 
 
+@pytest.mark.needs_os
 @pytest.mark.parametrize("http2", [False, True], ids=["HTTP/1.1", "HTTP/2"])
 @pytest.mark.parametrize(("name", "operation"), sampled("server"))
 def test_over_the_socket(name: str, operation: str, http2: bool, converse_server: ConverseServer) -> None:

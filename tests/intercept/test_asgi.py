@@ -326,6 +326,7 @@ def test_a_long_stream_lets_others_have_their_turn() -> None:
 # Functions
 
 
+@pytest.mark.needs_os
 def test_functions_run_in_a_thread_of_their_own() -> None:
     async def steps() -> None:
         asked_both = threading.Barrier(2)
@@ -344,6 +345,7 @@ def test_functions_run_in_a_thread_of_their_own() -> None:
     run(steps())
 
 
+@pytest.mark.needs_os
 def test_what_a_function_raises_is_told_and_remembered() -> None:
     async def steps() -> None:
         def answer(call: Call) -> Reply:
@@ -359,6 +361,7 @@ def test_what_a_function_raises_is_told_and_remembered() -> None:
     run(steps())
 
 
+@pytest.mark.needs_os
 def test_a_client_may_leave_while_a_function_thinks() -> None:
     async def steps() -> None:
         def answer(call: Call) -> Reply:
@@ -504,6 +507,7 @@ def served(app: Any) -> Iterator[str]:
 QUIET = Config(read_timeout=LIMIT, retries={"total_max_attempts": 1})
 
 
+@pytest.mark.needs_os
 def test_boto_streams_through_uvicorn(question: dict[str, Any]) -> None:
     app = ConverseApp(reply.text("one two three").paced(each=0.01), reply.text("hi"))
     with served(app) as url:
@@ -518,6 +522,7 @@ def test_boto_streams_through_uvicorn(question: dict[str, Any]) -> None:
     app.fake.check()
 
 
+@pytest.mark.needs_os
 def test_a_reader_that_leaves_is_seen_through_uvicorn(question: dict[str, Any]) -> None:
     app = ConverseApp(reply.text("one two three").paced(first=0.01, each=60))
     over = threading.Event()
@@ -537,6 +542,7 @@ def test_a_reader_that_leaves_is_seen_through_uvicorn(question: dict[str, Any]) 
     assert app.fake.calls[0].outcome == "closed by client"
 
 
+@pytest.mark.needs_os
 def test_a_break_is_an_error_through_uvicorn(question: dict[str, Any]) -> None:
     app = ConverseApp(reply.text("one two three").broken(faults.closed, after=3))
     with served(app) as url:

@@ -42,6 +42,7 @@ def test_answers_a_client_made_before_and_one_made_after(make_client: Client, qu
         assert [text_of(client.converse(**question)) for client in (before, after)] == ["one", "two"]
 
 
+@pytest.mark.needs_os
 def test_answers_boto3_and_any_thread(question: dict[str, Any]) -> None:
     answers: list[str] = []
 

@@ -95,6 +95,7 @@ def test_a_reply_that_a_test_of_a_class_leaves_fails_it() -> None:
         Idle().test_it()
 
 
+@pytest.mark.needs_os
 def test_a_class_that_records_has_a_file_for_each_test(converse_server: ConverseServer, tmp_path: Path) -> None:
     with converse_server.script(reply.text("a"), reply.text("b")) as service:
 

@@ -57,6 +57,7 @@ WAYS: dict[str, Callable[[], AbstractContextManager[tuple[Fake, Ask]]]] = {
 }
 
 
+@pytest.mark.needs_os
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("operation", ["converse", "converse-stream", "invoke"])
 def test_the_slash_of_an_arn_is_not_encoded(way: str, operation: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -103,6 +103,7 @@ def test_a_block_ends_the_answers_time() -> None:
             pass
 
 
+@pytest.mark.needs_os
 def test_a_server_answers_them_as_well() -> None:
     with ConverseServer() as server, server.script() as fake:
         fake.on_operation("InvokeModel", vector(1), lambda call: vector(2))

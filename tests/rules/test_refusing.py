@@ -127,6 +127,7 @@ def test_a_level_that_is_none() -> None:
     )
 
 
+@pytest.mark.needs_os
 def test_a_recording_knows_better(tmp_path: Path) -> None:
     file = tmp_path / "assistant-first.jsonl"
     with ConverseServer() as server, server.script(reply.text("accepted"), rules="off") as service, record(file):

@@ -13,6 +13,8 @@ from tests.recordings.damaged import STREAM, text
 from tests.rules.asking import NOVA, TEXT, assistant, document, user
 from tests.rules.broken_gateway import NAME, START
 
+pytestmark = pytest.mark.needs_os
+
 ASSISTANT_FIRST: dict[str, Any] = {"messages": [assistant(TEXT), user(TEXT)]}
 ONCE: dict[str, Any] = {"messages": [user(TEXT)]}
 LEVELS = (

@@ -317,6 +317,7 @@ def test_faults_of_whole_bodies_make_no_trouble_of_another_kind(client: Any, cas
         assert len(fake.calls) == 1
 
 
+@pytest.mark.needs_os
 @given(case=faulty_replies(transports=["server"]))
 @settings(max_examples=examples(1))
 def test_nothing_hangs_over_a_socket(converse_server: ConverseServer, client: Any, case: FaultyReply) -> None:

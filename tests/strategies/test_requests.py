@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import ConverseServer, Reply, ReplyError, bedrock, fake_converse, reply
+from converse_harness.bedrock.answer_forms import tool_use_type
 from converse_strategies import leaves
 from converse_strategies.answer_end import draw_stop_reason
 from converse_strategies.guardrails import has_intervened
@@ -239,7 +240,7 @@ def client() -> Any:
 @given(request=converse_requests(), response=converse_responses())
 def test_request_and_response_come_through_boto_unchanged(client: Any, request: Json, response: Json) -> None:
     with fake_converse(whole(response)) as fake:
-        assert without_metadata(client.converse(**request)) == as_botocore_reads(returned(request) | response)
+        assert without_metadata(client.converse(**request)) == as_botocore_reads(answered(request, response))
     assert fake.calls[0].params == request
     assert {note.kind for note in fake.notes} <= NOTED
 
@@ -252,6 +253,7 @@ def test_requests_of_converse_stream_come_through_boto_unchanged(client: Any, re
     assert {note.kind for note in fake.notes} <= NOTED
 
 
+@pytest.mark.needs_os
 @given(request=converse_requests(), response=converse_responses())
 @settings(max_examples=examples(0.5))
 def test_request_and_response_come_through_the_server_unchanged(
@@ -259,7 +261,7 @@ def test_request_and_response_come_through_the_server_unchanged(
 ) -> None:
     with converse_server.script(whole(response)) as fake:
         over_http = boto.client("bedrock-runtime", endpoint_url=fake.url, **KEYS)
-        assert without_metadata(over_http.converse(**request)) == as_botocore_reads(returned(request) | response)
+        assert without_metadata(over_http.converse(**request)) == as_botocore_reads(answered(request, response))
     assert fake.calls[0].params == request
     assert {note.kind for note in fake.notes} <= NOTED
 
@@ -280,6 +282,17 @@ def whole(response: Json) -> Reply:
 def returned(request: Json) -> Json:
     """What an answer repeats of its request, as Bedrock does."""
     return {name: request[name] for name in ("performanceConfig", "serviceTier") if name in request}
+
+
+def answered(request: Json, response: Json) -> Json:
+    """The whole answer: what it repeats of the request, and in tool uses the type that the model sends."""
+    kind = tool_use_type(request["modelId"], "Converse", request.get("toolConfig", {}))
+    message: Json = response["output"]["message"]
+    content = [
+        {"toolUse": {"type": kind, **block["toolUse"]}} if kind and "toolUse" in block else block
+        for block in message["content"]
+    ]
+    return returned(request) | response | {"output": {"message": {**message, "content": content}}}
 
 
 def without_metadata(response: Json) -> Json:

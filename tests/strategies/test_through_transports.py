@@ -42,6 +42,7 @@ def test_streams_come_through_boto_unchanged(client: Any, events: list[Event]) -
         assert list(client.converse_stream(**ASKED)["stream"]) == as_botocore_reads(events)
 
 
+@pytest.mark.needs_os
 @given(events=stream_events())
 @settings(max_examples=examples(0.5))
 def test_streams_come_through_the_server_unchanged(converse_server: ConverseServer, events: list[Event]) -> None:

@@ -233,7 +233,7 @@ def test_documents_of_one_result_have_names_of_their_own() -> None:
 
 
 def test_configurations() -> None:
-    found = drawn(tool_configs(), 4)
+    found = drawn(tool_configs(), 8)
     choices: Counter[str] = Counter()
     for config in found:
         assert is_valid("ToolConfiguration", config)

@@ -702,6 +702,7 @@ def test_what_was_let_go_is_forgotten(operation: str) -> None:
     assert fake.notes == []
 
 
+@pytest.mark.needs_os
 def test_calls_that_are_passed_on_take_part_and_so_do_recorded_ones(tmp_path: Path) -> None:
     file = tmp_path / "session.jsonl"
     said = [("history_leaves_out_tool_use", 2)]

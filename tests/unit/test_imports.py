@@ -39,6 +39,7 @@ def loaded_by(module: str) -> set[str]:
     return set(json.loads(run.stdout))
 
 
+@pytest.mark.needs_os
 @pytest.mark.parametrize("module", ["converse_harness", "converse_harness.cases", "converse_harness.plugin"])
 def test_import_loads_nothing_heavy(module: str) -> None:
     loaded = loaded_by(module)
@@ -46,6 +47,7 @@ def test_import_loads_nothing_heavy(module: str) -> None:
     assert {name for name in loaded if name.partition(".")[0] in HEAVY} == set()
 
 
+@pytest.mark.needs_os
 def test_what_recordings_need_is_loaded_with_the_first_of_them() -> None:
     loaded = loaded_by("converse_harness.plugin")
     assert {name for name in loaded if "recording" in name} == {
@@ -54,12 +56,14 @@ def test_what_recordings_need_is_loaded_with_the_first_of_them() -> None:
     }
 
 
+@pytest.mark.needs_os
 def test_a_plugin_without_a_contract_loads_none() -> None:
     loaded = loaded_by("converse_harness.plugin")
     assert "converse_harness.plugin.outcome" in loaded
     assert {name for name in loaded if name.startswith("converse_harness.contract")} == set()
 
 
+@pytest.mark.needs_os
 def test_strategies_load_the_service_model_at_first_need() -> None:
     assert {name for name in loaded_by("converse_strategies") if name.partition(".")[0] == "botocore"} == set()
 
@@ -138,6 +142,7 @@ print({name for name in ("typing", "re", "_pytest.assertion.rewrite", "pytest") 
 """
 
 
+@pytest.mark.needs_os
 def test_what_lives_to_the_end_of_the_process_holds_nothing_of_pytest(tmp_path: Path) -> None:
     """What is registered for forks cannot be taken back; with pytest's loader it would hold the whole run."""
     run = subprocess.run([sys.executable, "-c", ENDING], capture_output=True, text=True, check=True, cwd=tmp_path)

@@ -352,6 +352,7 @@ def test_it_answers_httpx() -> None:
         assert answer["output"]["message"]["content"][0]["toolUse"]["name"] == "now"
 
 
+@pytest.mark.needs_os
 def test_it_answers_over_a_socket(converse_server: Any) -> None:
     with converse_server.script(reply.improvised(at_once=2).times(2)) as fake:
         fake.improvise()

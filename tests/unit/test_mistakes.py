@@ -44,6 +44,7 @@ def test_each_case_is_an_attribute_of_the_module() -> None:
     assert {"CASES", "Case", *CASES} <= set(dir(cases))
 
 
+@pytest.mark.needs_os
 def test_no_case_is_built_for_what_python_asks_a_module() -> None:
     asks = "from converse_harness import cases; hasattr(cases, '__wrapped__'); print('_cases' in vars(cases.CASES))"
     assert subprocess.check_output([sys.executable, "-c", asks], text=True) == "False\n"

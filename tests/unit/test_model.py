@@ -28,6 +28,7 @@ STATUSES = {
 }
 
 
+@pytest.mark.needs_os
 def test_importing_the_model_loads_no_botocore() -> None:
     code = "import sys, converse_harness.bedrock; print([name for name in sys.modules if name.startswith('botocore')])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)

@@ -81,6 +81,7 @@ def run(program: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.needs_os
 def test_the_plugin_and_the_command_are_imported_without_what_posix_has() -> None:
     assert run(PLUGIN) == []
 

@@ -243,6 +243,7 @@ print(json.dumps(said, sort_keys=True))
 """
 
 
+@pytest.mark.needs_os
 def test_it_is_the_same_in_every_process() -> None:
     kinds = list(PII)
     run = partial(subprocess.run, capture_output=True, text=True, check=True, timeout=60)

@@ -39,6 +39,7 @@ def talk(fake: Fake, name: str, turns: int) -> None:
         messages += [{"role": "user", "content": [{"text": "And now?"}]}, response.message]
 
 
+@pytest.mark.needs_os
 @pytest.mark.parametrize("prompts", [THREADS, 6 * THREADS])
 def test_no_prefix_is_lost(prompts: int) -> None:
     fake = Fake(cache_minimum=0)
@@ -57,6 +58,7 @@ def test_no_prefix_is_lost(prompts: int) -> None:
     assert {call.outcome for call in waiting} == {"still running"}
 
 
+@pytest.mark.needs_os
 def test_every_thread_can_look_at_the_conversations() -> None:
     fake = Fake(cache_minimum=0, history="off")  # the parent of a call is looked for when it is asked for
     fake.always(lambda call: reply.text(f"{call.system} {call.turn}"))

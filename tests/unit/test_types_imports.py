@@ -7,12 +7,15 @@ import pkgutil
 import subprocess
 import sys
 
+import pytest
+
 from converse_harness import types
 
 MODULES = [f"converse_harness.types.{found.name}" for found in pkgutil.iter_modules(types.__path__)]
 CODE = "import sys, json, {modules}; print(json.dumps(sorted(sys.modules)))"
 
 
+@pytest.mark.needs_os
 def test_types_import_nothing_heavy() -> None:
     code = CODE.format(modules=", ".join(MODULES))
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)

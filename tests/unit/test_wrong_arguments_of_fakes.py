@@ -167,6 +167,7 @@ def test_a_script_with_a_wrong_reply_adds_none_of_them() -> None:
     fake.check()
 
 
+@pytest.mark.needs_os
 def test_a_wrong_setting_of_a_fake_on_the_server_is_named() -> None:
     with (
         ConverseServer() as server,

@@ -152,6 +152,9 @@ class ServerThread:
         try:
             if not is_loopback(f"http://{_in_url(self._host)}"):
                 warnings.warn(_NOT_LOOPBACK.format(host=self._host or "all addresses"), stacklevel=4)
+            # The loop begins with such a pair. Where it gets none, it would stay behind half made, and unclosed.
+            for end in socket.socketpair():
+                end.close()
             return listening, _EventLoop()
         except BaseException as error:
             listening.close()

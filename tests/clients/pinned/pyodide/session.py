@@ -1,0 +1,82 @@
+"""The nox session of CPython in WebAssembly; noxfile.py runs this file with what it shares."""
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import nox
+
+ASYNCIO: tuple[str, ...] = globals()["ASYNCIO"]
+node_packages: Any = globals()["node_packages"]
+
+HERE = Path("tests/clients/pinned/pyodide")
+PYTHON = "3.14"
+PACKAGES = (
+    "boto3",
+    "hypothesis==6.145.1",  # the last without compiled code
+    "jsonschema<4.18",  # the same
+    "uvicorn",
+    *ASYNCIO,
+)
+SUITES = (
+    str(HERE),
+    *("tests/rules", "tests/strategies", "tests/unit"),
+    "tests/clients/test_boto3.py",
+    "tests/clients/test_boto3_guardrails.py",
+    "tests/clients/test_cases_boto3.py",
+    "tests/clients/test_cases_httpx.py",
+    "tests/clients/test_choosing.py",
+    "tests/clients/test_legal_oddities.py",
+    "tests/clients/test_writing_replies.py",
+    "tests/intercept/test_asgi.py",
+    "tests/intercept/test_boto.py",
+    "tests/intercept/test_control_plane.py",
+    "tests/intercept/test_decorating.py",
+    "tests/intercept/test_first_mistakes.py",
+    "tests/intercept/test_malformed.py",
+    "tests/intercept/test_no_operation.py",
+    "tests/intercept/test_operation_answers.py",
+    "tests/intercept/test_user_functions.py",
+    "tests/planted/test_planted.py",
+)
+"""Every test of these runs, but those that are marked `needs_os`."""
+COMPILED = (
+    "tests/strategies/test_from_type_of_strands.py",
+    "tests/strategies/test_json_schema.py",
+    "tests/strategies/test_least_values.py",
+    "tests/strategies/test_machine.py",
+    "tests/strategies/test_public_schemas.py",
+)
+"""These import strands or pydantic, which are compiled."""
+# 3.14 counts references in another way, which this hypothesis takes for an object that nobody holds.
+KNOWN_WARNING = "ignore:It looks like `register_random`:hypothesis.errors.HypothesisWarning"
+
+
+def wheel(session: nox.Session, folder: Path) -> str:
+    """The wheel that `.ci/run` built, or one that is built here."""
+    if ready := os.environ.get("CONVERSE_WHEEL"):
+        return ready
+    shutil.rmtree(folder / "wheel", ignore_errors=True)
+    session.install("uv")
+    session.run("uv", "build", "--quiet", "--wheel", "--out-dir", str(folder / "wheel"))
+    (built,) = (folder / "wheel").glob("*.whl")
+    return str(built)
+
+
+@nox.session(venv_backend="uv")
+def pyodide(session: nox.Session) -> None:
+    """CPython 3.14 of Pyodide, without sockets, threads and processes; needs Node.js 20 or newer with npm."""
+    node_packages(session, suite="pyodide")
+    folder = Path(session.create_tmp()).resolve()
+    packages = folder / "packages"
+    to = ("--target", str(packages), "--python-version", PYTHON, "--only-binary", ":all:")
+    session.install("--reinstall-package", "converse-harness", *to, wheel(session, folder), *PACKAGES)
+    for compiled in packages.rglob("*.so"):
+        compiled.unlink()  # it is the host's
+    # The other plugins are loaded by the suites that need them.
+    off = ("no:cacheprovider", "no:faker", "no:respx", "no:anyio")
+    options = (*(f"-p{name}" for name in off), "-W", KNOWN_WARNING, "--tier", "default", "-m", "not needs_os", "-q")
+    suites = session.posargs or (*SUITES, *(f"--ignore={file}" for file in COMPILED))
+    where = (session.env["CONVERSE_NODE_MODULES"], str(packages), str(Path.cwd()), str(HERE / "inside.py"))
+    session.run("node", "--no-warnings", str(HERE / "run.mjs"), *where, *options, *suites, external=True)
