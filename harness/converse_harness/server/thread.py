@@ -85,21 +85,20 @@ class ServerThread:
         if self._thread is not None or self._socket is None or self._loop is None:
             return
         ready = threading.Event()
-        self._thread = threading.Thread(
+        thread = self._thread = threading.Thread(
             target=self._run, args=(self._socket, self._loop, ready), name="converse-harness server", daemon=True
         )
-        registry.exempt(self._thread)
+        registry.exempt(thread)
         _RUNNING.add(self)
         atexit.register(self._stop_all)
         try:
-            self._thread.start()
+            thread.start()
             ready.wait()
         except BaseException as error:
-            started = self._thread is not None and self._thread.ident is not None
-            if not started:
+            if thread.ident is None:
                 self._thread = None  # `stop` cannot wait for the end of a thread that never ran
             self._stop_all()
-            if not started and isinstance(error, RuntimeError):
+            if thread.ident is None and isinstance(error, RuntimeError):
                 raise TransportError(_NO_SERVER.format(platform=sys.platform, error=error)) from error
             raise
 
