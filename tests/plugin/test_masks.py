@@ -137,11 +137,14 @@ STYLES = [
         for each in (
             ("-v", "-rA", "-l"),
             ("-rA", "-vv", "--tb=short"),
-            ("-rA", "--tb=native"),
             ("-rA", "--tb=line"),
-            ("-rA", "--full-trace"),
             (*XDIST, "-n", "1", "-v", "-rA"),
         )
+    ),
+    *(
+        pytest.param(placed, each, marks=tier, id=" ".join((said, *each)))
+        for each in (("-rA", "--tb=native"), ("-rA", "--full-trace"))  # all have long tracebacks
+        for placed, said, tier in ((SOME, "some", pytest.mark.slow), (EVERY, "every", pytest.mark.nightly))
     ),
 ]
 
