@@ -47,12 +47,21 @@ def _rows(sizes: Sequence[int], seed: int) -> set[tuple[int, ...]]:
 
 
 def _each(lengths: Sequence[int], seed: str) -> Iterator[tuple[int, ...]]:
-    """As many rows as the first axis, which is the longest, has values: the values of the others are dealt out."""
-    dealt = [list(range(length)) for length in lengths]
-    for axis, values in enumerate(dealt[1:]):
-        Random(f"{seed} {axis}").shuffle(values)
-    for number in range(max(lengths, default=0)):
-        yield tuple(values[number % len(values)] for values in dealt)
+    """As many rows as the first axis, which is the longest, has values.
+
+    The values of the others are dealt out in rounds, each shuffled: in one order again and again, they would stand
+    beside every second or third value of an axis that is itself a product.
+    """
+    columns: list[list[int]] = [list(range(length)) for length in lengths[:1]]
+    for axis, length in enumerate(lengths[1:]):
+        random = Random(f"{seed} {axis}")
+        column: list[int] = []
+        while len(column) < lengths[0]:
+            values = list(range(length))
+            random.shuffle(values)
+            column += values
+        columns.append(column)
+    yield from zip(*columns, strict=False)
 
 
 def _pairs(lengths: Sequence[int], seed: str) -> Iterator[tuple[int, ...]]:

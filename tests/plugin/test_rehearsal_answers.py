@@ -245,29 +245,30 @@ def test_workers_of_xdist_rerun_their_own_tests(suite: pytest.Pytester) -> None:
     """Their report is that of one process: what fails, what is refused, and of which of two models."""
     suite.makepyfile(test_back=HEAD + SENDS_BACK, test_ids=HEAD + TWO_IDS)
     replaced = [f"--converse-as=*{name}*={OPUS}" for name in ("sonnet", "nova-lite")]
-    options = (*replaced, "--converse-as-strict", "--deselect=test_it.py::test_fails")
-    alone = run(suite, TESTS, *options, model=NOVA)
-    workers = run(suite, TESTS, *XDIST, "-n2", *options, model=NOVA)
-    alone.assert_outcomes(passed=9, deselected=1)
-    workers.assert_outcomes(passed=9)
-    assert workers.ret == alone.ret == pytest.ExitCode.TESTS_FAILED
-    assert section(workers) == section(alone)
-    alone.stdout.fnmatch_lines(
+    options = (*replaced, "--converse-as-strict", "-k", "thought or usage or both or mine")
+    result = run(suite, TESTS, *XDIST, "-n2", *options, model=NOVA)
+    result.assert_outcomes(passed=5)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(
         [
-            f"  answered as {NOVA}: 4 of 6 tests pass",
-            f"  answered as {OPUS}: 3 of 6 tests pass",
-            "    test_ids.py::test_both  KeyError: 'cacheWriteInputTokens' *",
+            "*= converse rehearsal =*",
+            f"rehearsed as {NOVA}: 3 of 3 tests would be accepted",
+            f"  answered as {NOVA}: 1 of 3 tests pass",
+            "    test_ids.py::test_both  KeyError: 'cacheWriteInputTokens'  test_ids.py:*, raised in agent.py:*",
+            "    test_it.py::test_usage  KeyError: 'cacheWriteInputTokens'  test_it.py:*, raised in agent.py:*",
+            f"  answered as {OPUS}: 0 of 3 tests pass",
+            "    test_ids.py::test_both  KeyError: 'cacheWriteInputTokens'  test_ids.py:*, raised in agent.py:*",
+            "    test_it.py::test_thought  assert '' == 'Hm.'  test_it.py:*",
+            "    test_it.py::test_usage  KeyError: 'cacheWriteInputTokens'  test_it.py:*, raised in agent.py:*",
+            f"  answered as {OPUS}: 0 of 1 test passes",
+            "    The requests above follow the answers of the script. Here the tests send back other answers, and *",
             "    test_back.py::test_sends_thoughts_as_text  RefusedRequest*",
+            "      text_is_not_blank refuses call [23], asked by test_back.py:*",
             "        The text field in the ContentBlock object at messages.1.content.0 is blank. *",
+            "not rehearsed: *",
+            "the run fails, because of --converse-as-strict",
         ]
     )
-
-
-def section(result: pytest.RunResult) -> list[str]:
-    """The lines of the report."""
-    start = next(index for index, line in enumerate(result.outlines) if "converse rehearsal" in line)
-    end = next(index for index, line in enumerate(result.outlines) if line.startswith("not rehearsed: "))
-    return result.outlines[start : end + 1]
 
 
 LEFT_OUT = """
