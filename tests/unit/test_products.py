@@ -62,6 +62,11 @@ def test_another_tier() -> None:
     assert [[mark.name for mark in param.marks] for param in rest] == [["slow"], ["slow"]]
 
 
+def test_no_value_goes_with_every_second_one() -> None:
+    rows = covering(product("abcdefghij", "xy"), "12")
+    assert {(second, number) for (_, second), number in rows} == set(product("xy", "12"))
+
+
 def test_the_seed_chooses() -> None:
     chosen = {tuple(covering(range(6), range(6), seed=seed)) for seed in range(9)}
     assert len(chosen) == 9
