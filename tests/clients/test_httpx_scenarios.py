@@ -33,6 +33,7 @@ from tests.clients.scenarios import (
     wait_until,
     whole,
 )
+from tests.products import sampled
 
 TRANSPORTS: Final[dict[str, dict[str, bool]]] = {
     "HTTP/1.1": {},
@@ -202,14 +203,18 @@ def asgi_can(name: str) -> bool:
     return all("asgi" in placement.fault.transports for placement in SCENARIOS[name].reply.placements)
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize(
-    ("name", "operation", "transport"),
-    [(*case, transport) for transport in TRANSPORTS for case in CASES if transport != "uvicorn" or asgi_can(case[0])],
-)
-def test_scenario(
-    name: str, operation: str, way: str, transport: str, converse_server: ConverseServer, asgi: Uvicorn
-) -> None:
+ASKED: Final = [
+    (*case, transport) for transport in TRANSPORTS for case in CASES if transport != "uvicorn" or asgi_can(case[0])
+]
+
+
+def shown(value: tuple[str, ...] | str) -> str:
+    return value if isinstance(value, str) else "-".join(value)
+
+
+@pytest.mark.parametrize(("asked_at", "way"), sampled(ASKED, WAYS), ids=shown)
+def test_scenario(asked_at: tuple[str, str, str], way: str, converse_server: ConverseServer, asgi: Uvicorn) -> None:
+    name, operation, transport = asked_at
     opened: dict[str, Callable[[Reply], Fake]] = {
         "HTTP/1.1": converse_server.script,
         "HTTP/2": converse_server.script,

@@ -44,6 +44,7 @@ from converse_harness.stream.events import encode_event, standard_frame
 from converse_harness.stream.frames import Decoder, Frame, Header, HeaderType, decode, encode
 from converse_harness.stream.http import Request
 from converse_strategies import converse_requests, converse_responses, stream_events
+from tests import products
 from tests.recordings.planted import FORMS, MASKED, REFUSED, SECRET_PARTS, in_zip
 from tests.recordings.planting import readings
 
@@ -305,8 +306,7 @@ HEADERS: Final = (
 )
 
 
-@pytest.mark.parametrize("name", HEADERS)
-@pytest.mark.parametrize("side", ["request", "answer", "error"])
+@pytest.mark.parametrize(("name", "side"), products.sampled(HEADERS, ["request", "answer", "error"]))
 def test_a_secret_in_any_header_is_not_on_disk(name: str, side: str, tmp_path: Path) -> None:
     assert_header_is_safe(name, REFUSED[TOKEN], side, tmp_path)
 
