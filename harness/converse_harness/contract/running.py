@@ -276,12 +276,12 @@ def run(adapter: Adapter, target: Target, *, time_limit: float, most_calls: int)
     going = _Run(adapter, target)
     try:
         going.thread.start()
-    except RuntimeError as error:
+    except RuntimeError as no_thread:
         raise SetUpFailed(
             "The contract runs the adapter in a thread of its own, to stop a consumer that does not end, and this "
-            f"Python ({sys.platform}) starts none: {error}. Run the contract on a Python with threads; tests with the "
-            "fixtures `converse` and `converse_httpx` need none."
-        ) from error
+            f"Python ({sys.platform}) starts none: {no_thread}. Run the contract on a Python with threads; tests with "
+            "the fixtures `converse` and `converse_httpx` need none."
+        ) from no_thread
     ends = going.ends(time_limit, most_calls)
     if not ends:
         going.stop()

@@ -19,6 +19,10 @@ PACKAGES = (
     "uvicorn",
     *ASYNCIO,
 )
+RECORDINGS = (
+    *("choosing", "hidden_ids", "identity", "ignoring", "inlining", "lines", "loading", "matching", "media"),
+    *("mismatch", "names", "opening", "own_secrets", "parts", "paths", "redaction", "spelling"),
+)
 SUITES = (
     str(HERE),
     *("tests/rules", "tests/strategies", "tests/unit"),
@@ -39,6 +43,7 @@ SUITES = (
     "tests/intercept/test_operation_answers.py",
     "tests/intercept/test_user_functions.py",
     "tests/planted/test_planted.py",
+    *(f"tests/recordings/test_{name}.py" for name in RECORDINGS),
 )
 """Every test of these runs, but those that are marked `needs_os`."""
 COMPILED = (
