@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from importlib.util import resolve_name
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -48,8 +49,7 @@ def mask_ids(metafunc: pytest.Metafunc, calls: list[Any]) -> None:
     from converse_harness.recordings.redaction import without_secrets
 
     own = own_secrets()
-    # Most ids hold no secret. To search all of them as one text takes a fifth of the time of searching each of them.
-    if not without_secrets("\n".join(text for call in calls for text in (call.id, *_named(call))), own).kinds:
+    if not any(_has_secret(text, own) for call in calls for text in (call.id, *_named(call))):
         return
     # pytest has no public way to change an id after parametrize().
     if not all(hasattr(call, "_idlist") for call in calls):
@@ -67,6 +67,17 @@ def mask_ids(metafunc: pytest.Metafunc, calls: list[Any]) -> None:
                 unique = [*parts, str(count)]
             taken.add("-".join(unique))
             calls[at] = replace(call, _idlist=unique)
+
+
+@lru_cache(maxsize=65_536)  # tests that have the same parameters repeat ids and values
+def _has_secret(text: str, own: frozenset[str]) -> bool:
+    """Whether a text contains a secret. Most ids contain none.
+
+    To search all ids of a test as one text was tried: the time grows with the square of the number of lines.
+    """
+    from converse_harness.recordings.redaction import without_secrets
+
+    return bool(without_secrets(text, own).kinds)
 
 
 def _masked(call: Any, own: frozenset[str], without_secrets: Callable[[str, frozenset[str]], Cleaned]) -> list[str]:
