@@ -83,5 +83,5 @@ def pyodide(session: nox.Session) -> None:
     off = ("no:cacheprovider", "no:faker", "no:respx", "no:anyio")
     options = (*(f"-p{name}" for name in off), "-W", KNOWN_WARNING, "--tier", "default", "-m", "not needs_os", "-q")
     suites = session.posargs or (*SUITES, *(f"--ignore={file}" for file in COMPILED))
-    where = (session.env["CONVERSE_NODE_MODULES"], str(packages), str(Path.cwd()), str(HERE / "inside.py"))
+    where = (str(session.env["CONVERSE_NODE_MODULES"]), str(packages), str(Path.cwd()), str(HERE / "inside.py"))
     session.run("node", "--no-warnings", str(HERE / "run.mjs"), *where, *options, *suites, external=True)
