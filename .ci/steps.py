@@ -76,7 +76,7 @@ class Step:
             return self
         started = time.monotonic()
         with subprocess.Popen(
-            ["bash", "-euo", "pipefail", "-c", timed(f"({self.command})", "all")],
+            ["bash", "-euo", "pipefail", "-c", f"{timed(f'({self.command})', 'all')}; true"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
