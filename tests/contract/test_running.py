@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 import threading
 from collections.abc import Callable
@@ -119,8 +120,10 @@ def always(answer: Reply) -> Fake:
 
 
 @pytest.mark.parametrize("adapter", NEVER_ENDING)
-def test_it_is_stopped(adapter: Callable[[Target], Any]) -> None:
+def test_it_is_stopped(adapter: Callable[[Target], Any], caplog: pytest.LogCaptureFixture) -> None:
     assert is_stopped(adapter, always(reply.text("OK.")), time_limit=0.3, most_calls=10**9) >= 1
+    gc.collect()
+    assert caplog.messages == []  # asyncio tells of a task that was pending when it was collected
 
 
 @pytest.mark.slow

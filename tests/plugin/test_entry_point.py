@@ -183,7 +183,8 @@ def test_the_lines_that_leave_plugins_out_do(tmp_path: Path) -> None:
     test = f"import sys\n\n\ndef test_it(converse):\n    assert not sys.modules.keys() & {modules}\n"
     (tmp_path / "test_it.py").write_text(test, encoding="utf-8")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    options = ("-q", "-p", "no:cacheprovider", "-p", "no:pytest_httpserver", "-p", "no:asyncio", "-W", "ignore")
+    others = ("cacheprovider", "pytest_httpserver", "asyncio", "randomly")  # the last loads faker's plugin
+    options = ("-q", *(f"-pno:{name}" for name in others), "-W", "ignore")
     command = [sys.executable, "-m", "pytest", *options]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
