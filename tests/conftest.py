@@ -53,8 +53,7 @@ def _little_to_collect() -> None:
     A thread of an earlier file that outlived its fake does not keep botocore patched.
     """
     forget_threads()
-    if len(gc.get_objects()) > _MANY:  # without those that are frozen
-        gc.unfreeze()
+    if len(gc.get_objects()) > _MANY:  # without those that are frozen, which are a million at the end
         gc.collect()
         gc.freeze()
 
