@@ -247,6 +247,12 @@ def test_these_forms_are_masked_in_their_place(form: str, name: str) -> None:
         assert "***" in text
 
 
+def test_a_secret_in_an_item_is_not_told_of_the_joined_items_as_well() -> None:
+    content = [{"text": "the key is AKIAIOSFODNN7EXAMPLE"}, {"text": "and more"}]
+    found = scan([{"call": 1, "request": {"content": content, "others": content[::-1]}}])
+    assert [leak.path for leak in found] == ["request.content[0].text", "request.others[1].text"]
+
+
 def test_where_nothing_is_left_nothing_was_written() -> None:
     said = said_of_left_out(safe(zipped(REFUSED["a GitHub token"])), "trip.jsonl")
     assert said.startswith("trip.jsonl was not written, for it would hold a secret that cannot be masked there:\n")
