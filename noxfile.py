@@ -102,8 +102,7 @@ def coverage(session: nox.Session) -> None:
     """The default tier, with the lines that it runs."""
     install(session, extra="[test]")
     arguments = session.posargs or DEFAULT_TIER
-    least = 85 if "--half" in arguments else 94
-    pytest_with_coverage(session, *arguments, report=(f"--omit={AIOBOTOCORE_MODULE}", f"--fail-under={least}"))
+    pytest_with_coverage(session, *arguments, report=(f"--omit={AIOBOTOCORE_MODULE}", "--fail-under=94"))
 
 
 @nox.session

@@ -11,6 +11,7 @@ import json
 import string
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -219,10 +220,19 @@ def test_secrets_in_any_field_are_found(
 
 
 IN_TURN: Final = "each in turn"
+SLOW: Final = products.covering(EVERYWHERE, MASKED)
 
 
-@pytest.mark.parametrize("mask", [IN_TURN, *(pytest.param(name, marks=pytest.mark.slow) for name in MASKED)])
-@pytest.mark.parametrize("where", EVERYWHERE)
+@pytest.mark.parametrize(
+    ("where", "mask"),
+    [
+        *((where, IN_TURN) for where in EVERYWHERE),
+        *(
+            pytest.param(*row, marks=pytest.mark.slow if row in SLOW else pytest.mark.nightly)
+            for row in product(EVERYWHERE, MASKED)
+        ),
+    ],
+)
 def test_what_is_masked_in_any_field_is_not_on_disk(where: str, mask: str, tmp_path: Path) -> None:
     every, masks = (EVERY[where], list(MASKED)) if mask == IN_TURN else (1, [mask])
     made = [list(EVERYWHERE[where](MASKED[name])) for name in masks]
