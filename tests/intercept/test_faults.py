@@ -207,7 +207,7 @@ def test_so_do_those_of_each_case(ways: Any, way: str, operation: str, every: bo
             once = answer.times(1)
             assert ways[way](once, operation) == rendered(once, operation), case
             compared += 1
-    assert compared > (100 if every else 20)
+    assert compared > (100 if every else 10)
 
 
 COMBINED: dict[str, Reply] = {

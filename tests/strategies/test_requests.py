@@ -287,6 +287,8 @@ def returned(request: Json) -> Json:
 def answered(request: Json, response: Json) -> Json:
     """The whole answer: what it repeats of the request, and in tool uses the type that the model sends."""
     kind = tool_use_type(request["modelId"], "Converse", request.get("toolConfig", {}))
+    if not bedrock.has_member("ToolUseBlock", "type"):  # an older botocore reads none
+        kind = None
     message: Json = response["output"]["message"]
     content = [
         {"toolUse": {"type": kind, **block["toolUse"]}} if kind and "toolUse" in block else block
