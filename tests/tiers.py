@@ -32,7 +32,7 @@ TIERS: Final = {
     "slow": "a process per test, a product, real waiting",
     "nightly": "long searches, as for the smallest example",
 }
-NEEDS_OS: Final = "needs sockets, threads or processes, which CPython in WebAssembly lacks"
+NEEDS_OS: Final = "needs sockets, threads, processes or a clock of CPU, which CPython in WebAssembly lacks"
 MOST_CPU: Final = 2.0
 """Seconds that a test of the default tier may need, its children's counted."""
 AGAIN: Final = "CONVERSE_SLOW_AGAIN"

@@ -110,6 +110,7 @@ def test_the_old_console_of_windows_gets_no_styles(
     assert terminal.styled("ok", terminal.BOLD, out) == styled
 
 
+@pytest.mark.needs_os
 def test_ctrl_c_does_not_reach_a_proxy_that_has_no_session_of_its_own() -> None:
     """On a console of Windows it goes to every process; the proxy serves until its standard input is closed."""
     with subprocess.Popen(

@@ -17,6 +17,7 @@ def test_words_are_the_same_after_they_were_joined(words: list[str]) -> None:
     assert shell.words(shell.joined(words)) == words
 
 
+@pytest.mark.needs_os
 def test_the_shell_gives_a_program_the_same_words() -> None:
     words = [
         "test_trip[a-b].jsonl",

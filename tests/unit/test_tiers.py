@@ -115,6 +115,7 @@ def test_under_ci_a_test_that_is_too_slow_twice_fails_the_run_by_name(
     ]
 
 
+@pytest.mark.needs_os
 @pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2", "-p", "xdist"), marks=pytest.mark.slow)])
 def test_a_run_writes_what_its_tests_took_by_tier_and_file(
     workers: tuple[str, ...], pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
