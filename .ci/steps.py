@@ -76,7 +76,7 @@ class Step:
             return self
         started = time.monotonic()
         with subprocess.Popen(
-            ["bash", "-euo", "pipefail", "-c", f"{timed(f'({self.command})', 'all')}; true"],
+            ["bash", "-euo", "pipefail", "-c", timed(f"({self.command})", "all")],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -91,8 +91,12 @@ class Step:
                 output += f"\nStopped: it took longer than {LIMIT:.0f} s.\n".encode()
         self.output, self.status, self.group = output.decode(errors="replace"), process.returncode, 0
         self.seconds = time.monotonic() - started
-        for name, real, user, system in TIMES.findall(self.output):
-            self.times[name] = float(real), float(user) + float(system)
+        took = [
+            (name, float(real), float(user) + float(system)) for name, real, user, system in TIMES.findall(self.output)
+        ]
+        # bash names the whole as the last of its commands. A step that was stopped tells nothing.
+        names = [*(name for name, _, _ in took[:-1]), "all"]
+        self.times = {name: (real, cpu) for name, (_, real, cpu) in zip(names, took, strict=False)}
         self.output = TIMES.sub("", self.output)
         must_run = self.closing_line if self.name not in MATRIX else re.sub(r"\d+ xfailed", "", self.closing_line)
         if not self.status and self.name not in MAY_SKIP and DID_NOT_RUN.search(must_run):
