@@ -12,6 +12,7 @@ from botocore.exceptions import ClientError
 
 from converse_harness import Call, Fake, Reply, fake_converse, reply
 from converse_harness.intercept.clients import create_client
+from tests.nested import OURS
 
 HERE = "test_user_functions.py"
 
@@ -95,7 +96,10 @@ def test_an_error_that_is_raised_again_has_one_note_for_each_call() -> None:
     assert [note.rpartition("while ")[2] for note in error.__notes__] == ["it answered call 1", "it answered call 2"]
 
 
-def test_the_failure_of_a_test_has_it_also_where_the_client_swallows_the_error(pytester: pytest.Pytester) -> None:
+def test_the_failure_of_a_test_has_it_also_where_the_client_swallows_the_error(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makepyfile(
         test_a="""
 import boto3
@@ -117,7 +121,7 @@ def test_swallows(converse):
         pass
 """
     )
-    result = pytester.runpytest_inprocess("-p", "no:asyncio")
+    result = pytester.runpytest_inprocess(*OURS)
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(
         [
