@@ -207,6 +207,17 @@ def test_who_asks_again_ends_as_the_answer_to_that() -> None:
         assert judge(expected, Outcome("It is", (), "max_tokens"), fake.calls, errors={}) == HANDLED
 
 
+@pytest.mark.parametrize(("answer", "asks_again"), [("hi", False), ("", True)])
+def test_only_who_got_no_text_may_ask_again(answer: str, asks_again: bool) -> None:
+    replies = [reply.text(answer)]
+    with BotoFake(*replies, reply.text(FOLLOW_UP)) as fake:
+        target = Target(fake, "Converse")
+        for _ in range(2):
+            target.client.converse(**target.request)
+        verdict = judge(expectation_of(replies), Outcome(FOLLOW_UP, (), "end_turn"), fake.calls, errors={})
+    assert (verdict == HANDLED) is asks_again, verdict
+
+
 @pytest.mark.parametrize("name", sorted(ACCIDENTS))
 def test_accidents_are_no_answers(name: str) -> None:
     for case in ("text_basic", "throttle_pre", "cut_off"):

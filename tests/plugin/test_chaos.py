@@ -629,7 +629,7 @@ def test_a_path_limits_the_reruns(chaos: pytest.Pytester) -> None:
     (chaos.path / "sub").mkdir()
     (chaos.path / "sub" / "test_there.py").write_text(test)
     chaos.makepyfile(test_here=test)
-    result = chaos.runpytest("-v", "--converse-chaos=sub,throttled,20s")
+    result = chaos.runpytest("-v", "--converse-chaos=sub,throttled,600s")
     result.assert_outcomes(passed=2)
     assert verdicts(result) == {("test", 1, "throttled"): "recovered"}
     result.stdout.fnmatch_lines(["recovered*sub/test_there.py::test *"])

@@ -204,6 +204,27 @@ def test_all_lines_of_models(suite: pytest.Pytester) -> None:
     result.stdout.no_fnmatch_line("*test_it.py::test_temperature *claude_has*")
 
 
+def test_an_id_that_names_its_line_alone_is_refused_where_it_was_named(suite: pytest.Pytester) -> None:
+    """At the strict level, which refuses it; the ids of `all` are only examples of their lines."""
+    suite.makepyfile(
+        """
+        import pytest
+        from agent import ask
+        from converse_harness import reply
+
+
+        @pytest.mark.converse(rules="strict")
+        def test(converse):
+            converse.script(reply.text("hi"))
+            ask()
+        """
+    )
+    for named, accepted in (("all", 1), ("anthropic.claude-opus-5-5", 0)):
+        path = f"{test_an_id_that_names_its_line_alone_is_refused_where_it_was_named.__name__}.py"
+        result = suite.runpytest(path, f"--converse-as={named}")
+        result.stdout.fnmatch_lines([f"*anthropic.claude-opus-5-5: {accepted} of 1 test would be accepted*"])
+
+
 @pytest.mark.parametrize(
     ("model", "about"),
     [

@@ -228,6 +228,16 @@ def test_no_more_lines_than_can_be_read() -> None:
     ]
 
 
+def test_as_many_lines_as_can_be_read_are_all_shown() -> None:
+    write(FILE, exchange(body(user(*(f"recorded {number}" for number in range(10))))))
+    shown = differs(refused(body(user(*(f"arrived {number}" for number in range(10)))), match="exact"))
+    assert shown == [
+        f'{sign} messages[0].content[{number}].text  "{side} {number}"'
+        for number in range(10)
+        for sign, side in (("-", "recorded"), ("+", "arrived"))
+    ]
+
+
 @pytest.mark.parametrize(
     "secret",
     [

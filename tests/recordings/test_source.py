@@ -67,6 +67,11 @@ def test_a_long_text_is_cut_after_lines_and_words() -> None:
     )
 
 
+def test_a_word_wider_than_a_line_fills_each_line_but_the_last() -> None:
+    lines = [34, 34, 2]
+    assert source_of("x" * sum(lines), width=40) == "(\n" + "".join(f'    "{"x" * each}"\n' for each in lines) + ")"
+
+
 @pytest.mark.parametrize("value", [float("inf"), float("nan"), {1: object()}, (1, 2)])
 def test_what_has_no_source_is_refused(value: Any) -> None:
     with pytest.raises(Unwritable):

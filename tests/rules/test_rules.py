@@ -16,6 +16,7 @@ from converse_harness.bedrock.rules import (
     refusal_of,
     refusals_of,
 )
+from converse_harness.bedrock.rules.schemas import broken_keyword
 from tests.rules.asking import (
     CACHE_POINT,
     NOVA,
@@ -71,6 +72,13 @@ def test_a_made_up_model_id_is_fine_but_at_the_strict_level() -> None:
         "1 validation error detected: Value 'not a model' at 'modelId' failed to satisfy constraint: Member must "
         "satisfy regular expression pattern: (arn:aws"
     )
+
+
+@pytest.mark.parametrize("count", [0, 1, 2.0, -1, 1.5, True, "1", float("inf")])
+def test_only_a_whole_number_counts_in_a_schema(count: object) -> None:
+    keywords = [f"{end}{what}" for end in ("min", "max") for what in ("Contains", "Items", "Length", "Properties")]
+    broken = [each for each in keywords if broken_keyword({each: count}) is not None]
+    assert broken == ([] if type(count) is not bool and count in (0, 1, 2) else keywords)
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,30 @@ def test_agent_needs_no_more_than_an_id_and_a_state() -> None:
     assert vars(untouched).keys() == {"agent_id", "state"}
 
 
+class Interrupts(dict[str, int]):
+    """The state of interrupts, as Strands has it."""
+
+    def to_dict(self) -> dict[str, int]:
+        return dict(self)
+
+    @classmethod
+    def from_dict(cls, kept: dict[str, int]) -> Interrupts:
+        return cls(kept)
+
+
+@pytest.mark.parametrize("lost", ["", "interrupt_state", "model_state"])
+def test_an_agent_gets_back_what_was_kept_of_its_inner_state(lost: str) -> None:
+    """An older file may lack a part: then the agent keeps its own."""
+    before = {"_interrupt_state": Interrupts(asked=1), "_model_state": {"response_id": "r-1"}}
+    kept = SessionAgent.from_agent(agent(**before)).to_dict()
+    kept["_internal_state"].pop(lost, None)
+    own = {"_interrupt_state": Interrupts(), "_model_state": {}}
+    restored = agent(**own)
+    SessionAgent.from_dict(kept).initialize_internal_state(restored)
+    expected = {**before, f"_{lost}": own[f"_{lost}"]} if lost else before
+    assert {name: getattr(restored, name) for name in before} == expected
+
+
 def test_agent_without_an_id_is_told_what_to_do() -> None:
     nobody = agent()
     nobody.agent_id = None
