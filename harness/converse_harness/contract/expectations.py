@@ -132,11 +132,6 @@ class ExpectedAnswer:
         """Whether the input of a tool is not a JSON object. For such an answer, the consumer may fail."""
         return any(isinstance(given, str) for _, given in self.tool_calls)
 
-    @property
-    def incomplete(self) -> bool:
-        """Whether the consumer may fail for the answer: it is cut short or unreadable."""
-        return self.cut_short or self.unreadable
-
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
