@@ -7,6 +7,22 @@ _FAST: Final = "what is usual is only done faster here: the slow way gives the s
 
 SURVIVORS: Final[Mapping[tuple[str, str], str]] = {
     (
+        "for branch in range(8):",
+        "for branch in range( 9):",
+    ): "of how many alternatives a pattern's texts are made is not promised, and each text is tried before use",
+    (
+        "self._asleep = False",
+        "self._asleep = True",
+    ): "at first, as after a piece came: the waker is called once more than is needed, and finds nothing new",
+    (
+        "if event.error_code != ErrorCodes.NO_ERROR:",
+        "if event.error_code > ErrorCodes.NO_ERROR:",
+    ): "no code is less: that of no error is 0, and the field has no sign",
+    (
+        "terminal.write_line(f\"{kind}, in {number(len(tests), 'test')}\", bold=True)",
+        "terminal.write_line(f\"{kind}, in {number(len(tests), 'test')}\", bold=False)",
+    ): "bold is for the eye alone; the words are the same",
+    (
         'if broken.type_name == "map" and broken.key.name == violation.shape:',
         'if broken.type_name == "map" and broken.key.name <= violation.shape:',
     ): "no map of AWS's API model has a name that comes after that of its keys",

@@ -207,7 +207,7 @@ def test_all_lines_of_models(suite: pytest.Pytester) -> None:
 def test_an_id_that_names_its_line_alone_is_refused_where_it_was_named(suite: pytest.Pytester) -> None:
     """At the strict level, which refuses it; the ids of `all` are only examples of their lines."""
     suite.makepyfile(
-        """
+        test_strict="""
         import pytest
         from agent import ask
         from converse_harness import reply
@@ -220,8 +220,7 @@ def test_an_id_that_names_its_line_alone_is_refused_where_it_was_named(suite: py
         """
     )
     for named, accepted in (("all", 1), ("anthropic.claude-opus-5-5", 0)):
-        path = f"{test_an_id_that_names_its_line_alone_is_refused_where_it_was_named.__name__}.py"
-        result = suite.runpytest(path, f"--converse-as={named}")
+        result = suite.runpytest("test_strict.py", f"--converse-as={named}")
         result.stdout.fnmatch_lines([f"*anthropic.claude-opus-5-5: {accepted} of 1 test would be accepted*"])
 
 

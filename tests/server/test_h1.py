@@ -391,6 +391,13 @@ def test_the_end_of_the_input_ends_the_connection() -> None:
     assert http.receive(whole()) == []
 
 
+def test_a_reset_in_the_middle_of_an_answer_ends_the_connection() -> None:
+    http = Http1()
+    feed(http, whole())
+    http.head(1, STREAM, DATE)
+    assert (http.reset(1), http.done, http.room(1), feed(http, whole())) == (False, True, -1, [])
+
+
 def test_the_end_of_the_input_in_the_middle_of_an_answer_ends_the_connection() -> None:
     http = Http1()
     http.receive(whole())
