@@ -11,6 +11,10 @@ SURVIVORS: Final[Mapping[tuple[str, str], str]] = {
         "for branch in range( 9):",
     ): "of how many alternatives a pattern's texts are made is not promised, and each text is tried before use",
     (
+        "check_parentheses(replies[0], BotoFake.made_by)",
+        "check_parentheses(replies[ -1], BotoFake.made_by)",
+    ): "there is only one",
+    (
         "self._asleep = False",
         "self._asleep = True",
     ): "at first, as after a piece came: the waker is called once more than is needed, and finds nothing new",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import zipfile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -207,6 +208,7 @@ def test_the_printed_name_selects_the_test(variants: Upstream) -> None:
 
 
 def test_a_test_that_can_open_no_fake_keeps_its_name(project: pytest.Pytester) -> None:
+    """A module in a zip cannot be read as a file, so it may open one."""
     test = """
         import pytest
         {}
@@ -214,9 +216,16 @@ def test_a_test_that_can_open_no_fake_keeps_its_name(project: pytest.Pytester) -
         def test_it({}token):
             pass
     """
+    with zipfile.ZipFile(project.path / "zipped.zip", "w") as zipped:
+        zipped.writestr("inside.py", "def ask(): pass")
     project.makeconftest("""
+        import sys
+        from pathlib import Path
+
         import pytest
         from converse_harness import fake_converse
+
+        sys.path.insert(0, str(Path(__file__).with_name("zipped.zip")))
 
         @pytest.fixture
         def opened():
@@ -233,6 +242,7 @@ def test_a_test_that_can_open_no_fake_keeps_its_name(project: pytest.Pytester) -
         test_fixture=test.format("", "opened, "),
         test_imports=test.format("from between import (\n    ask,\n)".replace("\n", "\n        "), ""),
         test_names=test.format("def later(): from converse_harness import fake_converse", ""),
+        test_zipped=test.format("import inside", ""),
     )
     result = project.runpytest("--collect-only", "-q")
     assert [line for line in result.outlines if "::" in line] == [
@@ -242,6 +252,7 @@ def test_a_test_that_can_open_no_fake_keeps_its_name(project: pytest.Pytester) -
         "test_fixture.py::test_it[***]",
         "test_imports.py::test_it[***]",
         "test_names.py::test_it[***]",
+        "test_zipped.py::test_it[***]",
     ]
 
 
