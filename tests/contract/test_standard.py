@@ -218,6 +218,13 @@ def test_only_who_got_no_text_may_ask_again(answer: str, asks_again: bool) -> No
     assert (verdict == HANDLED) is asks_again, verdict
 
 
+def test_an_answer_is_whole_if_only_its_metadata_comes_after_an_exception() -> None:
+    answer = reply.text("hi")
+    before = [expectation_of([answer.broken(faults.event_after_exception, after=number)]) for number in range(4)]
+    assert [[each.texts for each in expected.answers] for expected in before] == [[], [], [], [("hi",)]]
+    assert all(expected.failure for expected in before)
+
+
 @pytest.mark.parametrize("name", sorted(ACCIDENTS))
 def test_accidents_are_no_answers(name: str) -> None:
     for case in ("text_basic", "throttle_pre", "cut_off"):

@@ -15,6 +15,10 @@ SURVIVORS: Final[Mapping[tuple[str, str], str]] = {
         "check_parentheses(replies[ -1], BotoFake.made_by)",
     ): "there is only one",
     (
+        "digest = blake2b(model_id.encode(), digest_size=16)",
+        "digest = blake2b(model_id.encode(), digest_size= 17)",
+    ): "digests are only compared with each other, and a longer one tells the same prompts apart",
+    (
         "self._asleep = False",
         "self._asleep = True",
     ): "at first, as after a piece came: the waker is called once more than is needed, and finds nothing new",

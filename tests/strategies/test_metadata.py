@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from converse_harness import bedrock
 from converse_harness.bedrock import NotInModel
 from converse_strategies import converse_responses
-from converse_strategies.metadata import performance_configs, service_tiers, token_usages, traces
+from converse_strategies.metadata import USAGE_SIZE, performance_configs, read_usage, service_tiers, token_usages, traces
 from tests.strategies.conftest import found, never
 
 GUARDRAIL: dict[str, Any] = {"inputAssessment": {"g": {}}}
@@ -47,6 +47,18 @@ def _ttls(usage: dict[str, Any]) -> list[str]:
 @given(token_usages(cached=False))
 def test_a_usage_without_cache_says_nothing_of_one(usage: dict[str, Any]) -> None:
     assert set(usage) == {"inputTokens", "outputTokens", "totalTokens"}
+
+
+def test_bytes_are_read_as_a_usage_with_no_more_than_its_total_half_of_the_time() -> None:
+    """Of the rest, a quarter each has what AWS's API model lacks, the counts of the cache, both, and their details."""
+    plain, cache = {"inputTokens", "outputTokens", "totalTokens"}, {"cacheReadInputTokens", "cacheWriteInputTokens"}
+    undocumented = {"cacheReadInputTokenCount", "cacheWriteInputTokenCount", "serverToolUsage"}
+    details = {"cacheDetails"} if bedrock.has_member("TokenUsage", "cacheDetails") else set[str]()
+    expected = [plain] * 4
+    expected += [plain | {"serverToolUsage"}, plain | cache, plain | cache | undocumented, plain | cache | details]
+    usages = [read_usage(bytes([first]) + b"\xff" * (USAGE_SIZE - 1)) for first in range(256)]
+    assert [set(usage) for usage in usages] == [each for each in expected for _ in range(32)]
+    assert all(usage["totalTokens"] == sum(usage.get(name, 0) for name in COUNTED) for usage in usages)
 
 
 @given(converse_responses(), traces())
