@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 from converse_harness import bedrock
 from converse_harness.bedrock import NotInModel
 from converse_strategies import converse_responses
-from converse_strategies.metadata import USAGE_SIZE, performance_configs, read_usage, service_tiers, token_usages, traces
+from converse_strategies.metadata import (
+    USAGE_SIZE,
+    performance_configs,
+    read_usage,
+    service_tiers,
+    token_usages,
+    traces,
+)
 from tests.strategies.conftest import found, never
 
 GUARDRAIL: dict[str, Any] = {"inputAssessment": {"g": {}}}
