@@ -225,6 +225,17 @@ def test_an_answer_is_whole_if_only_its_metadata_comes_after_an_exception() -> N
     assert all(expected.failure for expected in before)
 
 
+@pytest.mark.parametrize(
+    ("reasoning", "flaw"), [("One and one.", None), (None, None), ("One", Flaw.LOST), ("Two.", Flaw.CORRUPTED)]
+)
+def test_a_part_of_the_reasoning_is_lost_and_another_one_is_corrupted(reasoning: str | None, flaw: Flaw | None) -> None:
+    expected = expectation_of(
+        [reply.message({"reasoningContent": {"reasoningText": {"text": "One and one."}}}, {"text": "Two."})]
+    )
+    given = Outcome("Two.", (), "end_turn", reasoning=reasoning)
+    assert judge(expected, given, [], errors={}).flaw is flaw
+
+
 @pytest.mark.parametrize("name", sorted(ACCIDENTS))
 def test_accidents_are_no_answers(name: str) -> None:
     for case in ("text_basic", "throttle_pre", "cut_off"):
