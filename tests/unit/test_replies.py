@@ -172,3 +172,9 @@ def test_pieces_are_the_exact_deltas() -> None:
     written = reply.text("Zürich", pieces=["Z", "ürich"])
     deltas = [event["contentBlockDelta"]["delta"]["text"] for event in written.events() if "contentBlockDelta" in event]
     assert deltas == ["Z", "ürich"]
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_what_the_model_knows_of_an_answer_has_its_type_in_any_case(strict: bool) -> None:
+    with pytest.raises(ReplyError, match="inputTokens"):
+        reply.message({"text": "hi"}, usage={"inputTokens": "many"}, strict=strict)
