@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from converse_harness.intercept import registry
+from converse_harness.intercept import children, registry
 from tests.nested import OURS, XDIST, load
 
 HOST = "bedrock-runtime.us-east-1.amazonaws.com"
@@ -40,6 +40,7 @@ def guarded(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest
 
 def run(project: pytest.Pytester, *args: str, apart: bool = False) -> pytest.RunResult:
     """Run pytest; `apart` in a process of its own, which imports every client after the guard began."""
+    children.refused()  # what a child of an earlier test was refused is not told of this run
     run = project.runpytest_subprocess if apart else project.runpytest_inprocess
     return run("-p", "no:cacheprovider", *args)
 
