@@ -54,7 +54,8 @@ def read(files: Iterable[Path]) -> Seconds:
     found: dict[str, dict[str, float]] = {}
     for file in files:
         for tier, seconds in json.loads(file.read_text(encoding="utf-8")).items():
-            found[tier] = summed([*found.get(tier, {}).items(), *seconds.items()])
+            if seconds:
+                found[tier] = summed([*found.get(tier, {}).items(), *seconds.items()])
     return found
 
 

@@ -128,7 +128,6 @@ def test_a_run_writes_what_its_tests_took_by_tier_and_file(
     assert {tier: sorted(files) for tier, files in took.items()} == {
         "default": ["test_it.py"],
         "slow": ["test_it.py", "test_other.py"],
-        "nightly": [],
     }
     assert took["slow"]["test_other.py"] > 0.09  # the clocks of the two differ by a tick
 
