@@ -447,6 +447,7 @@ def patched() -> Patched:
 @pytest.fixture
 def originals(unkept: None) -> Iterator[Patched]:
     """What everything was before the test, and must be after it."""
+    registry.forget_threads()  # a thread of another test may end only now
     registry.unpatch_if_idle()
     before = patched()
     yield before
