@@ -41,7 +41,7 @@ _SEQUENCE: Final = re.compile(
 # `re` finds a character of a class quickly, and _SEQUENCE slowly. So _SEQUENCE is tried only where it may begin.
 _BEGINS: Final = re.compile(rf"[\x1b^\\[\u241b\x9b\x9d\xc2\xcd\xd8\xe1\xe2\xef\xf3{_ZERO_WIDTH}]")
 _NOT_ASCII: Final = re.compile(_BEGINS.pattern.replace(r"^\\[", ""))
-_ASCII_MARKS: Final = ("\x1b", "^[", "\\e", "\\E", "\\0", "\\x", "\\X", "\\u0")
+_ESCAPES: Final = ("\\e", "\\E", "\\0", "\\x", "\\X", "\\u0")
 _COLOUR_WITHOUT_ESC: Final = re.compile(r"\[\d[\d;:]{0,23}[mK]")
 
 
@@ -137,12 +137,14 @@ def shown(text: str) -> str:
     >>> shown("\x1b]8;;https://example.com\x1b\\here\x1b]8;;\x1b\\")
     'here'
     """
-    return readings(text)[-1].text
+    return readings(text)[-1].text if _hides(text) else text
 
 
 def _hides(text: str) -> bool:
     """Whether a text may contain a hidden sequence. Nearly all texts contain none, so this must be quick."""
-    if any(mark in text for mark in _ASCII_MARKS) or _COLOUR_WITHOUT_ESC.search(text) is not None:
+    if "\x1b" in text or "^[" in text or ("[" in text and _COLOUR_WITHOUT_ESC.search(text) is not None):
+        return True
+    if "\\" in text and any(escape in text for escape in _ESCAPES):
         return True
     return not text.isascii() and _NOT_ASCII.search(text) is not None
 

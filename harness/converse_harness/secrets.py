@@ -73,11 +73,15 @@ def _matches(text: str, kinds: Iterable[SecretKind]) -> Iterator[tuple[SecretKin
     # Every character must keep its position. Only U+0130 has a lower case of two characters, so it is replaced first.
     lowered = text.replace("\u0130", "i").lower()
     for kind in kinds:
-        if any(hint in lowered for hint in kind.hints):
-            parts = [(0, len(text))] if len(text) < _LARGE else _near_hints(kind, lowered)
-            for start, end in parts:
-                for found in compiled(kind).finditer(text, start, end):
-                    yield kind, found
+        for hint in kind.hints:  # any() with a generator takes twice as long, and nearly all texts have no hint
+            if hint in lowered:
+                break
+        else:
+            continue
+        parts = [(0, len(text))] if len(text) < _LARGE else _near_hints(kind, lowered)
+        for start, end in parts:
+            for found in compiled(kind).finditer(text, start, end):
+                yield kind, found
 
 
 _LARGE: Final = 256 * 1024

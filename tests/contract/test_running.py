@@ -102,6 +102,12 @@ def _warm() -> None:
     assert put(reads) == Outcome()
 
 
+@pytest.fixture
+def _no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What goes on computes for all of the time in which it could end by itself."""
+    monkeypatch.setattr("converse_harness.contract.running._GRACE", 0.1)
+
+
 def is_stopped(adapter: Callable[[Target], Any], fake: Fake, *, time_limit: float, most_calls: int) -> int:
     """Put an adapter that does not come to an end; how many requests it made."""
     assert run(adapter, Target(fake, "ConverseStream", 600.0), time_limit=time_limit, most_calls=most_calls) is None
@@ -119,6 +125,7 @@ def always(answer: Reply) -> Fake:
     return fake
 
 
+@pytest.mark.usefixtures("_no_grace")
 @pytest.mark.parametrize("adapter", NEVER_ENDING)
 def test_it_is_stopped(adapter: Callable[[Target], Any], caplog: pytest.LogCaptureFixture) -> None:
     assert is_stopped(adapter, always(reply.text("OK.")), time_limit=0.1, most_calls=10**9) >= 1
@@ -170,6 +177,7 @@ def test_what_cannot_be_stopped_gets_no_reply_of_the_next_case() -> None:
         following.close()
 
 
+@pytest.mark.usefixtures("_no_grace")
 def test_what_asks_too_often_is_not_waited_for() -> None:
     assert is_stopped(asks_again, always(reply.text("OK.")), time_limit=600, most_calls=3) > 3
 

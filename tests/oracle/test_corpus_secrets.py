@@ -13,8 +13,9 @@ import pytest
 
 from converse_harness import Redaction
 from converse_harness.recordings.capture import CapturedExchange, exchange_lines
-from converse_harness.recordings.leaks import scan, stand_in
+from converse_harness.recordings.leaks import stand_in
 from converse_harness.recordings.lines import Line
+from converse_harness.recordings.redaction import Redacted
 from converse_harness.recordings.write import SessionWriter
 from converse_harness.stream.http import Request
 
@@ -39,12 +40,24 @@ def _heard(known: dict[str, dict[str, object]]) -> CapturedExchange:
     return CapturedExchange(sent, status=int(str(response["status"])), headers=kept, pieces=[(body, 0.1)])
 
 
-def test_nothing_is_taken_for_a_secret(captured: dict[str, CapturedExchange]) -> None:
+@pytest.fixture(scope="module")
+def cleaned(captured: dict[str, CapturedExchange]) -> dict[str, tuple[list[Line], Redacted]]:
+    """The lines of each interaction, and what is written in place of them."""
     lines = {name: exchange_lines(each, 1) for name, each in captured.items()}
-    found = {name: {leak.kind for leak in scan(each)} for name, each in lines.items()}
+    return {name: (each, Redaction().redacted(each)) for name, each in lines.items()}
+
+
+def test_nothing_is_taken_for_a_secret(cleaned: dict[str, tuple[list[Line], Redacted]]) -> None:
+    found = {name: {leak.kind for leak in redacted.found} for name, (_, redacted) in cleaned.items()}
     with_accounts = {name for name, kinds in found.items() if kinds}
     assert {kind for kinds in found.values() for kind in kinds} == {"an AWS account id"}
-    assert with_accounts == {name for name, each in lines.items() if ACCOUNT in json.dumps(each)}
+    assert with_accounts == {name for name, (lines, _) in cleaned.items() if ACCOUNT in json.dumps(lines)}
+
+
+def test_nothing_but_accounts_is_changed(cleaned: dict[str, tuple[list[Line], Redacted]]) -> None:
+    for name, (lines, redacted) in cleaned.items():
+        masked: list[Line] = json.loads(json.dumps(lines).replace(ACCOUNT, stand_in(1)))
+        assert redacted.lines == masked, name
 
 
 def test_no_account_is_written(captured: dict[str, CapturedExchange], tmp_path: Path) -> None:
@@ -52,10 +65,3 @@ def test_no_account_is_written(captured: dict[str, CapturedExchange], tmp_path: 
     assert with_accounts
     SessionWriter(tmp_path / "accounts.jsonl", captured=with_accounts).save()
     assert ACCOUNT not in (tmp_path / "accounts.jsonl").read_text()
-
-
-def test_nothing_but_accounts_is_changed(captured: dict[str, CapturedExchange]) -> None:
-    for name, each in captured.items():
-        lines = exchange_lines(each, 1)
-        masked: list[Line] = json.loads(json.dumps(lines).replace(ACCOUNT, stand_in(1)))
-        assert Redaction().redacted(lines).lines == masked, name

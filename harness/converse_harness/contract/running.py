@@ -120,10 +120,10 @@ Adapter = Callable[[Target], Outcome | Awaitable[Outcome]]
 """A function that sends the target's request with the consumer. It returns an Outcome, or an awaitable of one."""
 
 _GRACE: Final = 1.0
-"""The number of seconds in which a consumer may end by itself after its fake was closed.
+"""The number of seconds in which a consumer may end by itself after its fake was closed."""
 
-A consumer that goes on is then interrupted again and again for the same time.
-"""
+_INTERRUPTED_FOR: Final = 1.0
+"""The number of seconds in which a consumer that goes on is then interrupted again and again."""
 
 _LOOK_EVERY: Final = 0.05
 """Seconds between two checks of a running consumer."""
@@ -237,7 +237,7 @@ class _Run:
             tried.acquire()
             with _unraised():
                 _thread.start_new_thread(self._interrupt, (tried,))
-                tried.acquire(timeout=3 * _GRACE)
+                tried.acquire(timeout=3 * _INTERRUPTED_FOR)
         if self.loop is not None:
             # A task that was interrupted stays pending. When it is collected, maybe during another test, asyncio would
             # log an error about it; it offers no public way to tell that this is known.
@@ -248,7 +248,7 @@ class _Run:
         # CPython 3.11 may switch away from a traced thread only when that thread calls a Python function. If coverage
         # or a debugger traced this thread, the consumer's thread would be interrupted late. Therefore `stop` starts
         # this thread with `_thread`, which installs no tracer, and waits for it in a C function, `tried.acquire`.
-        deadline = time.monotonic() + _GRACE
+        deadline = time.monotonic() + _INTERRUPTED_FOR
         try:
             while self.thread.is_alive() and time.monotonic() < deadline:
                 _raise_in(cast("int", self.thread.ident))

@@ -234,13 +234,13 @@ class _ValueMaker:
                 if other >= len(several):
                     return None
                 several = several[other:]
-            fitting = [each for each in several if key(each) not in used] if unique else several
+            fitting = list(islice((each for each in several if not unique or key(each) not in used), 1))
             if not fitting:
                 if several:
                     reason = f"is true, and only {len(several)} different items are found for {length}"
                     self._fail(Unsatisfied(f"{_path(form)}/uniqueItems", reason), strong=True)
                 return None
-            made.append(fitting[0])
+            made += fitting
             used.add(key(fitting[0]))
         return made
 
