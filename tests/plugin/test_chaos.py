@@ -560,6 +560,7 @@ def test_strict_fails_the_run(chaos: pytest.Pytester, consumer: str, code: int, 
     assert result.ret == code
 
 
+@pytest.mark.slow
 def test_each_worker_of_xdist_reruns_its_own_tests(chaos: pytest.Pytester) -> None:
     tests = """
 @pytest.mark.parametrize("number", range(6))

@@ -152,6 +152,7 @@ def test_nothing_is_said_without_the_option(suite: pytest.Pytester) -> None:
     result.stdout.no_fnmatch_line("*rehears*")
 
 
+@pytest.mark.slow
 def test_workers_report_to_the_controller(suite: pytest.Pytester) -> None:
     """What they saw is reported as if one process had seen it, with the fields that no rule looks at."""
     suite.makepyfile(test_fields=FIELDS)

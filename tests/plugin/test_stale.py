@@ -49,7 +49,7 @@ converse-harness: 1 test sends requests that differ from its recording:
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "1")])
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.slow)])
 def test_a_changed_prompt_is_told_in_one_line(changed: Upstream, workers: tuple[str, ...]) -> None:
     result = changed.replay(*workers)
     result.assert_outcomes(passed=2)
