@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from converse_harness import Endpoint, Fake, Redaction, ReplyError, recording, reply
@@ -17,6 +17,7 @@ from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.recordings.write import SessionWriter, text_of
 from converse_harness.stream.http import Request
 from converse_strategies import converse_requests
+from tests.profiles import examples
 from tests.recordings.asking import (
     ask,
     body,
@@ -209,6 +210,7 @@ PRIVATE = st.sampled_from(
 )
 
 
+@settings(max_examples=examples(0.6))
 @given(st.lists(converse_requests(texts=PRIVATE), min_size=1, max_size=3), st.sampled_from(MATCHES), st.data())
 def test_whatever_is_recorded_is_played_for_what_was_asked(
     several: list[dict[str, Any]], rule: Match, data: st.DataObject

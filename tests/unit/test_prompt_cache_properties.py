@@ -171,7 +171,7 @@ steps = st.tuples(st.integers(0, 1), pauses, st.sampled_from([0, 0, 1, LOOK_BACK
     order=st.lists(steps, min_size=4, max_size=10),
     minimum=st.sampled_from([None, 0]),
 )
-@settings(max_examples=examples(7))
+@settings(max_examples=examples(4))
 def test_what_is_read_was_written_before_and_lives(
     bodies: list[Json], order: list[tuple[int, float, int, Json]], minimum: int | None
 ) -> None:
@@ -230,7 +230,7 @@ def growing(draw: st.DrawFn) -> list[tuple[Json, float]]:
 
 
 @given(asked=growing(), minimum=st.sampled_from([None, 0]), model=st.sampled_from([KEEPS_THOUGHTS, DROPS_THOUGHTS]))
-@settings(max_examples=examples(5))
+@settings(max_examples=examples(3))
 def test_what_only_grows_is_never_written_again(
     asked: list[tuple[Json, float]], minimum: int | None, model: str
 ) -> None:
