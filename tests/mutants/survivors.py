@@ -7,6 +7,10 @@ _FAST: Final = "what is usual is only done faster here: the slow way gives the s
 
 SURVIVORS: Final[Mapping[tuple[str, str], str]] = {
     (
+        "__tracebackhide__ = True",
+        "__tracebackhide__ = False",
+    ): "where a line of the user is in the traceback, frames.py cuts ours anyway; the two where none is have tests",
+    (
         "for branch in range(8):",
         "for branch in range( 9):",
     ): "of how many alternatives a pattern's texts are made is not promised, and each text is tried before use",

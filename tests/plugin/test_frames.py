@@ -75,6 +75,7 @@ def test_the_lines_above_a_missing_recording_are_the_users(upstream: Upstream) -
     result = upstream.replay()
     result.assert_outcomes(failed=8, errors=2)
     result.stdout.no_fnmatch_line("*site-packages*")
+    result.stdout.no_fnmatch_line("*converse_harness?plugin?*.py:*")  # where the package is no site package
     result.stdout.no_fnmatch_line("*/asyncio/*")
     shown = result.outlines[: next(n for n, line in enumerate(result.outlines) if "short test summary" in line)]
     tests = [index for index, line in enumerate(shown) if line.startswith("_____")]
