@@ -333,8 +333,7 @@ class Endpoint:
         reply.check_sendable(self.transport)
         check_answer(call.operation, reply)
         call.answered.reply = reply
-        model = call.stands_for if self.replacing is None else self.replacing.answers_as(call)
-        response = self._renderer.render(reply, Occasion(self.seed, place, call, model))
+        response = self._renderer.render(reply, Occasion(self.seed, place, call))
         recorded = reply.recorded
         if recorded is None or not recorded.partial or recorded.operation != call.operation:
             return response

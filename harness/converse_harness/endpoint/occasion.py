@@ -8,6 +8,7 @@ from hashlib import shake_256
 from typing import Any, Final, Literal, NamedTuple
 
 from converse_harness.bedrock.answer_forms import tool_use_type
+from converse_harness.bedrock.families import Family, family_of
 from converse_harness.endpoint.call import Call
 from converse_harness.reply.body import UNNAMED_TOOL_USE, MessageBody
 
@@ -21,15 +22,16 @@ def digest(seed: int, place: str, what: str, size: int) -> bytes:
 
 
 class Occasion(NamedTuple):
-    """One use of a reply: the seed of the Endpoint, the name of the reply's Slot (`place`), and the answered call.
-
-    `model` is the id of the model that determines how the answer is cut into chunks and which keys its usage has.
-    """
+    """One use of a reply: the seed of the Endpoint, the name of the reply's Slot (`place`), and the answered call."""
 
     seed: int
     place: str
     call: Call
-    model: str = ""
+
+    @property
+    def family(self) -> Family:
+        """The family of the call's model, which determines how the answer is cut into chunks."""
+        return family_of(self.call.stands_for)
 
     @property
     def request_id(self) -> str:
@@ -42,7 +44,7 @@ class Occasion(NamedTuple):
         """The members that the tool uses of a reply's `body` get if the reply does not set them."""
         given = not isinstance(body, MessageBody) or body.as_given
         config: Mapping[str, Any] = self.call.body.get("toolConfig") or {}
-        type_ = None if given else tool_use_type(self.model, self.call.operation, config)
+        type_ = None if given else tool_use_type(self.call.stands_for, self.call.operation, config)
         return ToolUseMembers(self.seed, self.place, self.call.turn, type_)
 
 

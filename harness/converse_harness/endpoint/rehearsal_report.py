@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
@@ -74,10 +74,6 @@ class ReportLine(NamedTuple):
     accepted: bool | None = None
 
 
-def _nothing_more(_: int, __: Collection[str]) -> Iterable[ReportLine]:
-    return ()
-
-
 class _Result(NamedTuple):
     """The result for one target.
 
@@ -95,9 +91,7 @@ class RehearsalReport:
     """The requests so far, by the name of a test or recording and by model id.
 
     `unit` is the noun for what has a name in the report: "test" or "recording". `part` is the noun for what may be left
-    out: "test" or "exchange". `more` is a function that returns the lines that follow the lines about a target. It gets
-    the index of the target and the model ids that the target replaces. It is called only for targets that the user has
-    named.
+    out: "test" or "exchange".
     """
 
     targets: Sequence[RehearsalTarget]
@@ -105,7 +99,6 @@ class RehearsalReport:
     part: str = "test"
     asked: dict[str, Mapping[str, Asked]] = field(default_factory=dict[str, Mapping[str, Asked]])
     left_out: dict[str, LeftOut] = field(default_factory=dict[str, LeftOut])
-    more: Callable[[int, Collection[str]], Iterable[ReportLine]] = _nothing_more
 
     def add(self, name: str, asked: Mapping[str, Asked], left_out: LeftOut = "") -> None:
         """Add a test or recording. It replaces an earlier one with the same name."""
@@ -134,7 +127,6 @@ class RehearsalReport:
             result = self._result(index, target)
             if not target.of_all:
                 yield from self._of_one(target, result, full=full)
-                yield from self.more(index, result.ids)
             else:
                 if target.pattern not in patterns:
                     patterns.add(target.pattern)

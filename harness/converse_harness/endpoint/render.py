@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 
 from converse_harness import bedrock
 from converse_harness.bedrock import guardrails
-from converse_harness.bedrock.families import Family, family_of
+from converse_harness.bedrock.families import Family
 from converse_harness.endpoint import operations
 from converse_harness.endpoint.cache import PromptCache
 from converse_harness.endpoint.occasion import Occasion, ToolUseMembers, digest, whole_block, whole_start
@@ -122,7 +122,7 @@ class Renderer:
     def _stream(self, reply: Reply, occasion: Occasion) -> Iterable[Chunk]:
         if reply.placements and (breach := reply.order_breach) is not None:
             return _broken_order(breach, reply, occasion)
-        family, members = family_of(occasion.model), occasion.tool_members(reply.body)
+        family, members = occasion.family, occasion.tool_members(reply.body)
         key = (reply, family.name, members)
         known = self._frames.get(key)
         frames = Frames(lambda: events_of(_runs(reply, family, members))) if known is None else known
@@ -168,7 +168,7 @@ def _broken_order(placement: FaultPlacement, reply: Reply, occasion: Occasion) -
     if isinstance(reply.body, EventsBody):
         sound = [dict(event) for event in reply.body.events]
     else:
-        sound = [*events_of(_runs(reply, family_of(occasion.model), occasion.tool_members(reply.body)))]
+        sound = [*events_of(_runs(reply, occasion.family, occasion.tool_members(reply.body)))]
     if isinstance(reply.body, MessageBody):
         sound.append({"metadata": _options(reply.body, reply, occasion, len(sound))})
     events = rearranged(placement, sound)
@@ -253,7 +253,7 @@ def _options(body: MessageBody, reply: Reply, occasion: Occasion, sent: int) -> 
         for name in _RETURNED:
             if name in occasion.call.body and bedrock.has_member("ConverseResponse", name):
                 options.setdefault(name, occasion.call.body[name])
-    options["usage"] = usage(occasion.call, body, options.get("usage"), occasion.model)
+    options["usage"] = usage(occasion.call, body, options.get("usage"))
     pauses = reply.pace.first + reply.pace.each * sent
     options.setdefault("metrics", {"latencyMs": 250 + 12 * options["usage"]["outputTokens"] + round(1000 * pauses)})
     return options
@@ -297,7 +297,7 @@ def _assembled(reply: Reply, occasion: Occasion, events: tuple[dict[str, Any], .
                 f"with one whole message. {error}"
             ) from error
     options = {**body.options, **_options(body, reply, occasion, _count(reply, occasion) - 1)}
-    said = body.said_by(family_of(occasion.model))
+    said = body.said_by(occasion.family)
     members = occasion.tool_members(body)
     content = [dict(whole_block(block, index, members)) for index, block in enumerate(said)]
     reason = cast("StopReason", body.stop_reason)
@@ -327,7 +327,7 @@ def _count(reply: Reply, occasion: Occasion) -> int:
 
     If there is no pause between events, return 1 to save time, because the number has no effect then.
     """
-    return sum(1 for _ in reply.events(family_of(occasion.model))) if reply.pace.each else 1
+    return sum(1 for _ in reply.events(occasion.family)) if reply.pace.each else 1
 
 
 def _pauses(reply: Reply, events: int) -> float:

@@ -29,7 +29,3 @@ class Replacing(Protocol):
     def instead(self, call: Call, reply: Reply, transport: Transport | None) -> Reply:
         """Return the reply to send in place of the scripted `reply`. To change nothing, return `reply` itself."""
         ...
-
-    def answers_as(self, call: Call) -> str:
-        """Return the id of the model that determines the form of the answer. Rules still use the call's own model."""
-        ...

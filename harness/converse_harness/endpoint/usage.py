@@ -14,8 +14,8 @@ from converse_harness.endpoint.prompt import has_cache_point, invoked_weight, re
 from converse_harness.reply.body import MessageBody
 
 
-def usage(call: Call, body: MessageBody, given: Mapping[str, Any] | None, model_id: str) -> dict[str, Any]:
-    """Build the TokenUsage of an answer, with the keys that the model `model_id` sends.
+def usage(call: Call, body: MessageBody, given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Build the TokenUsage of an answer, with the keys that the model of the call sends.
 
     Values in `given` replace estimates.
 
@@ -28,7 +28,7 @@ def usage(call: Call, body: MessageBody, given: Mapping[str, Any] | None, model_
     counted: dict[str, Any] = {"inputTokens": rest, "outputTokens": body.tokens, **(given or {})}
     if given is None:
         counted["serverToolUsage"] = {}
-        known = cache_counters(model_id, call.operation)
+        known = cache_counters(call.stands_for, call.operation)
         read, written = (use.read, use.written) if use is not None else (0, 0)
         for key in COUNTERS if has_cache_point(call) else known.always:
             counted[key] = read if key in READ else written

@@ -1,7 +1,6 @@
 """Functions that a pytest run attaches to all fakes of this process: they watch each call, or replace replies.
 
-`--converse-as` and `--converse-report` watch the calls. `--converse-chaos` and `--converse-as-answers` replace replies
-in reruns of tests.
+`--converse-as` and `--converse-report` watch the calls. `--converse-chaos` replaces replies in reruns of tests.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ def attach(config: pytest.Config, stack: ExitStack) -> None:
         from converse_harness.plugin.chaos import Chaos
 
         config.pluginmanager.register(Chaos(config, chaos), "converse_chaos")
-    if any(config.getoption(f"converse_{name}") for name in ("as", "as_strict", "as_answers")):
+    if any(config.getoption(f"converse_{name}") for name in ("as", "as_strict")):
         from converse_harness.plugin.rehearsal import rehearse
 
         stack.enter_context(rehearse(config))

@@ -24,7 +24,6 @@ from converse_harness.endpoint.rehearsal import RehearsalTarget, own_rules, targ
 from converse_harness.endpoint.rehearsal_report import Asked, LeftOut, RefusedCall, RehearsalReport
 from converse_harness.errors import ReplyError
 from converse_harness.intercept.observers import watching
-from converse_harness.plugin.answers import AnswersHooks
 from converse_harness.plugin.lines import line_that_asked
 from converse_harness.plugin.report import masked
 from converse_harness.plugin.settings import models_of
@@ -41,34 +40,15 @@ def rehearse(config: pytest.Config) -> Generator[None]:
     except ReplyError as error:
         raise pytest.UsageError(f"--converse-as {error}") from error
     strict = bool(config.getoption("converse_as_strict"))
-    for option in ("as-strict", "as-answers"):
-        if not targets and config.getoption(f"--converse-{option}"):
-            raise pytest.UsageError(f"--converse-{option} came without --converse-as MODEL. Name the model as well.")
+    if strict and not targets:
+        raise pytest.UsageError("--converse-as-strict came without --converse-as MODEL. Name the model as well.")
     for target in targets:
         if strict and not target.known:
             raise pytest.UsageError(f"--converse-as-strict: {unknown_target(target)}")
-    answers = _answers_of(config, targets)
-    rehearsal = RehearsalHooks(config, targets, answers, strict=strict)
+    rehearsal = RehearsalHooks(config, targets, strict=strict)
     config.pluginmanager.register(rehearsal, "converse_rehearsal")
     with watching(rehearsal.watch):
         yield
-
-
-def _answers_of(config: pytest.Config, targets: list[RehearsalTarget]) -> AnswersHooks | None:
-    """Register the hooks of `--converse-as-answers`, and return them; None if this option is not given.
-
-    Raises UsageError if the option comes with `--converse-as all`.
-    """
-    if not config.getoption("converse_as_answers"):
-        return None
-    if any(target.of_all for target in targets):
-        raise pytest.UsageError(
-            "--converse-as-answers came with --converse-as all. It runs each test once more for each model, so only "
-            "models that are named are allowed. Name those that matter: --converse-as us.anthropic.claude-opus-5."
-        )
-    hooks = AnswersHooks(config, targets)
-    config.pluginmanager.register(hooks, "converse_answers")
-    return hooks
 
 
 REHEARSED: Final = "converse_rehearsal"
@@ -86,17 +66,11 @@ calls, and the request fields that no rule checks, each with the index of a targ
 class RehearsalHooks:
     """The hooks that collect the requests of each test, and that report which requests other models would refuse."""
 
-    def __init__(
-        self, config: pytest.Config, targets: list[RehearsalTarget], answers: AnswersHooks | None, *, strict: bool
-    ) -> None:
+    def __init__(self, config: pytest.Config, targets: list[RehearsalTarget], *, strict: bool) -> None:
         self._targets = targets
         self._strict = strict
         self._root = config.rootpath
         self._report = RehearsalReport(targets)
-        self._answers = answers
-        if answers is not None:
-            self._report.more = answers.lines
-            answers.replaced = self._report.replaced
         self._test: _TestRehearsal | None = None
 
     def watch(self, endpoint: Endpoint, call: Call) -> None:
@@ -136,18 +110,10 @@ class RehearsalHooks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """With `--converse-as-strict`, fail the run if a target model would refuse a request.
-
-        The run also fails if a test fails with the answers of a target model.
-        """
+        """With `--converse-as-strict`, fail the run if a target model would refuse a request."""
         passed = session.exitstatus == pytest.ExitCode.OK
-        if self._strict and passed and not hasattr(session.config, "workerinput") and self._finds:
+        if self._strict and passed and not hasattr(session.config, "workerinput") and self._report.refuses:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-    @property
-    def _finds(self) -> bool:
-        """Whether a target model would refuse a request, or a test fails with the answers of such a model."""
-        return self._report.refuses or (self._answers is not None and self._answers.finds)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print which requests the target models would refuse."""
@@ -155,7 +121,7 @@ class RehearsalHooks:
         for text, accepted in self._report.lines(full=terminalreporter.config.get_verbosity() > 0):
             marked = {"bold": True, "green": accepted, "red": not accepted} if accepted is not None else {}
             terminalreporter.write_line(text, **marked)
-        if self._strict and self._finds:
+        if self._strict and self._report.refuses:
             terminalreporter.write_line("the run fails, because of --converse-as-strict", red=True)
 
 

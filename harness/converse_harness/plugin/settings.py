@@ -68,13 +68,7 @@ _ONLY_OPTION: Final[Mapping[str, Mapping[str, Any]]] = {
     },
     "as-strict": {
         "action": "store_true",
-        "help": "fail the run if --converse-as finds a request that is refused, or --converse-as-answers a test that "
-        "fails",
-    },
-    "as-answers": {
-        "action": "store_true",
-        "help": "after the last test, run tests that passed again, answered in the manner of each MODEL of "
-        "--converse-as: its cuts, its usage keys, its reasoning without text",
+        "help": "fail the run if --converse-as finds a request that is refused",
     },
     "chaos": {
         "nargs": "?",

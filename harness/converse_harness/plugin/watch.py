@@ -107,10 +107,6 @@ class Watch:
                 self.first = seen
             return sent
 
-    def answers_as(self, call: Call) -> str:
-        """Return the id of the model in whose manner a call is answered: here, the model of the call itself."""
-        return call.stands_for
-
     @contextmanager
     def paused(self) -> Generator[None, None, None]:
         """Context manager: replies in its block are neither stored nor changed.
