@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from converse_harness.plugin.settings import OF_RUN
-from converse_harness.recordings.choices import FAILED, TEST_MODES
+from converse_harness.recordings.choices import FAILED, MODES
 from converse_harness.recordings.keys import KINDS, TYPES
 from converse_harness.recordings.matching import MATCHES, PARTS
 from converse_harness.secret_kinds import KINDS as SECRETS
@@ -27,7 +27,7 @@ def lines() -> Iterator[Row]:
 def modes() -> Iterator[Row]:
     """The modes of recording."""
     yield "`--converse-record=`", ""
-    for number, (name, meaning) in enumerate(TEST_MODES.items()):
+    for number, (name, meaning) in enumerate(MODES.items()):
         yield code(name) + ("" if number else " (the default)"), meaning
 
 

@@ -6,19 +6,13 @@ Compared with: 378 published recordings of Converse and ConverseStream, 67 of th
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from converse_harness import Endpoint
 from converse_harness.json_values import member_of, parsed_json
-from converse_harness.recordings.edits import with_test
 from converse_harness.recordings.read import read
-from converse_harness.recordings.script_source import function_source, script_source
+from converse_harness.recordings.script_source import module_source, script_source
 from converse_harness.stream.assemble import assemble
 from converse_harness.stream.events import decode_event
 from converse_harness.stream.frames import Decoder
@@ -48,7 +42,7 @@ def source_of(of: Interaction, *, short: bool) -> str:
     exchanges = read(of.file).exchanges
     script = script_source(exchanges, short=short)
     assert script.left_out == ()
-    return with_test("", function_source(exchanges, script, "test_it", 88), "test_it", script.names)
+    return module_source(exchanges, script, "test_it", of.name)
 
 
 def answered(source: str, of: Interaction) -> tuple[int, bytes]:
@@ -127,16 +121,3 @@ def test_a_short_source_says_the_same(interactions: list[Interaction], step: int
             if message(body, streams=each.streams) != message(each.body, streams=each.streams):
                 wrong.append(each.name)
     assert wrong == []
-
-
-@pytest.mark.nightly  # it needs ruff, which the extra [test] does not have
-def test_the_sources_are_formatted(interactions: list[Interaction], tmp_path: Path) -> None:
-    ruff = shutil.which("ruff")
-    if ruff is None:
-        pytest.skip("ruff is not installed here")
-    for number, each in enumerate(interactions[::4]):
-        for short in (False, True):
-            (tmp_path / f"test_{number}_{short}.py").write_text(source_of(each, short=short), encoding="utf-8")
-    command = [ruff, "format", "--isolated", "--no-cache", "--diff", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[:2000]

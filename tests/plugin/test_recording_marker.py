@@ -171,7 +171,7 @@ def test_the_mode_of_the_ini_file_and_its_spelling(upstream: Upstream) -> None:
     upstream.project.runpytest("--converse-record=none").stdout.no_fnmatch_line("converse-harness*")
     upstream.project.makeini("[pytest]\nconverse_record = always")
     upstream.project.runpytest().stderr.fnmatch_lines(
-        ["*converse_record = always: one of none, once, new_episodes, all, inline.*"]
+        ["*converse_record = always: one of none, once, new_episodes, all.*"]
     )
     upstream.project.makeini("[pytest]")
     wrong = upstream.project.runpytest("--converse-record=always")

@@ -1,4 +1,4 @@
-"""`converse-harness new-test`: the file that is written, and what of another file stays as it is."""
+"""`converse-harness new-test`: the file that is written."""
 
 import subprocess
 import sys
@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from converse_harness.cli import main
-from converse_harness.recordings.edits import CannotEdit, line_length, with_imports, with_test
 from converse_harness.recordings.script_source import name_of_test
 from tests.nested import OURS
 from tests.recordings.asking import NOVA, body, exchange, throttled, user, write
@@ -82,9 +81,7 @@ def test_the_written_test_runs(
 def test_a_file_is_not_overwritten(capsys: pytest.CaptureFixture[str]) -> None:
     Path("test_trip.py").write_text("mine\n")
     _, err = run(capsys, "trip.jsonl", "-o", "test_trip.py", code=1)
-    assert err == (
-        "converse-harness new-test: test_trip.py is there already. --force overwrites it, --into adds a test to it.\n"
-    )
+    assert err == ("converse-harness new-test: test_trip.py is there already. --force overwrites it.\n")
     assert Path("test_trip.py").read_text() == "mine\n"
     run(capsys, "trip.jsonl", "-o", "test_trip.py", "--force")
     assert "def test_trip(" in Path("test_trip.py").read_text()
@@ -96,26 +93,55 @@ def test_a_file_that_cannot_be_written(capsys: pytest.CaptureFixture[str]) -> No
     assert err == "converse-harness new-test: mine: File exists\n"
 
 
-def test_into_a_file(capsys: pytest.CaptureFixture[str]) -> None:
-    path = Path("test_all.py")
-    path.write_bytes(b'# mine\r\nimport os\r\n\r\n\r\ndef test_a():\r\n    """\xc3\xa9"""\r\n    assert  os\r\n')
-    before = path.read_bytes()
-    run(capsys, "trip.jsonl", "--into", "test_all.py", "--name", "test_two")
-    after = path.read_bytes()
-    assert after.startswith(b"# mine\r\nimport os\r\nfrom converse_harness import reply\r\n\r\n\r\ndef test_a():\r\n")
-    assert before.partition(b"import os\r\n")[2] in after
-    assert b"\r\n\r\n\r\ndef test_two(converse):\r\n" in after
-    assert b"\n" not in after.replace(b"\r\n", b"")
-    _, err = run(capsys, "trip.jsonl", "--into", "test_all.py", "--name", "test_two", code=1)
-    assert err == "converse-harness new-test: test_all.py: test_two is there already; --name gives another name.\n"
-    assert path.read_bytes() == after
+FORMATTER = """
+import pathlib, sys
+arguments, source = sys.argv[1:], sys.stdin.read()
+if "--fail" in pathlib.Path(__file__).read_text().splitlines()[-1]: sys.exit(1)
+print("#", *arguments, len(source))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the formatter is a script with #!")
+@pytest.mark.parametrize(
+    ("there", "first"),
+    [
+        (["ruff", "black"], "# format --quiet --stdin-filename {folder}/test_trip.py - "),
+        (["black"], "# --quiet --stdin-filename {folder}/test_trip.py - "),
+        (["ruff that fails", "black"], "# --quiet --stdin-filename "),
+        (["ruff that fails"], '"""Replies of trip.jsonl."""'),
+        ([], '"""Replies of trip.jsonl."""'),
+    ],
+)
+def test_a_formatter_that_is_installed_formats_it(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, there: list[str], first: str
+) -> None:
+    programs = folder / "bin"
+    programs.mkdir()
+    for each in there:
+        name, _, fails = each.partition(" that ")
+        path = programs / name
+        path.write_text(f"#!{sys.executable}{FORMATTER}# {'--fail' if fails else ''}\n")
+        path.chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs))
+    monkeypatch.setattr(sys, "executable", str(folder / "python"))
+    out, _ = run(capsys, "trip.jsonl")
+    assert out.startswith(first.format(folder=folder))
+
+
+@pytest.mark.parametrize("name", ["a\\b.jsonl", 'say "hi".jsonl', "it's.jsonl", "both '\"'.jsonl"])
+def test_any_name_of_a_recording_makes_valid_python(
+    folder: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    (folder / "trip.jsonl").rename(folder / name)
+    out, _ = run(capsys, name)
+    scope: dict[str, object] = {}
+    exec(out, scope)
+    assert scope["__doc__"] == f"Replies of {name}."
 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["trip.jsonl", "-o", "a.py", "--into", "b.py"], "give one of them"),
-        (["trip.jsonl", "--into", "b.py"], "it is not there; -o writes a new file"),
         (["trip.jsonl", "--name", "a b"], "a Python identifier"),
         (["trip.jsonl", "--name", "weather"], "begins with test"),
     ],
@@ -166,74 +192,3 @@ def test_what_no_reply_sends_is_left_out_and_said(capsys: pytest.CaptureFixture[
 )
 def test_names(name: str, made: str) -> None:
     assert name_of_test(Path(name)) == made
-
-
-IMPORTS = {
-    "an empty file": ("", "from converse_harness import reply\n"),
-    "a docstring": ('"""x"""\n', '"""x"""\n\nfrom converse_harness import reply\n'),
-    "a docstring and code": ('"""x"""\na = 1\n', '"""x"""\n\nfrom converse_harness import reply\n\na = 1\n'),
-    "no end of line": ("import os", "import os\nfrom converse_harness import reply\n"),
-    "future": (
-        "from __future__ import annotations\n\nx = 1\n",
-        "from __future__ import annotations\n\nfrom converse_harness import reply\n\nx = 1\n",
-    ),
-    "others": (
-        "import os\n\nimport boto3\nfrom zoo import a\n",
-        "import os\n\nimport boto3\nfrom converse_harness import reply\nfrom zoo import a\n",
-    ),
-    "ours": (
-        "from converse_harness import fake_converse  \n",
-        "from converse_harness import fake_converse, reply  \n",
-    ),
-    "ours, in order": (
-        "from converse_harness import Call, x as y\n",
-        "from converse_harness import Call, reply, x as y\n",
-    ),
-    "ours, with a comment": (
-        "from converse_harness import faults  # a\n",
-        "from converse_harness import faults  # a\nfrom converse_harness import reply\n",
-    ),
-    "there": ("from converse_harness import (\n    reply,\n)\n", "from converse_harness import (\n    reply,\n)\n"),
-    "only for types": (
-        "if True:\n    from converse_harness import Call\n",
-        "from converse_harness import reply\n\nif True:\n    from converse_harness import Call\n",
-    ),
-}
-
-
-@pytest.mark.parametrize(("before", "after"), IMPORTS.values(), ids=IMPORTS)
-def test_imports(before: str, after: str) -> None:
-    assert with_imports(before, ["reply"]) == after
-    assert with_imports(after, ["reply"]) == after
-    compile(after, "x.py", "exec")
-
-
-@pytest.mark.parametrize(
-    "source",
-    ["reply = 1\n", "def reply(): ...\n", "import reply\n", "from x import y as reply\n", "for reply in (): ...\n"],
-)
-def test_a_name_that_is_taken(source: str) -> None:
-    with pytest.raises(CannotEdit, match="the module uses the name 'reply' for something else"):
-        with_imports(source, ["reply"])
-
-
-def test_a_file_that_is_no_python() -> None:
-    with pytest.raises(CannotEdit, match="line 1: it is not valid Python"):
-        with_test("def (\n", "", "test_a", ())
-
-
-@pytest.mark.parametrize(
-    ("file", "text", "width"),
-    [
-        ("pyproject.toml", "[tool.ruff]\nline-length = 100\n", 100),
-        ("pyproject.toml", "[tool.black]\nline-length = 79\n", 79),
-        ("pyproject.toml", "[project]\nname = 'x'\n", 88),
-        ("pyproject.toml", "no toml", 88),
-        ("ruff.toml", "line-length = 120\n", 120),
-        ("pyproject.toml", '[project]\nname = "trips"\n\n[tool.black]\nline-length = 110\n', 110),
-    ],
-)
-def test_the_line_length_of_a_project(folder: Path, file: str, text: str, width: int) -> None:
-    (folder / file).write_text(text)
-    (folder / "tests").mkdir()
-    assert line_length(folder / "tests" / "test_a.py") == width

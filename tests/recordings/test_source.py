@@ -1,8 +1,5 @@
-"""Values and calls as Python source: equal when evaluated, and laid out as ruff lays them out."""
+"""Values and calls as Python source: equal when evaluated."""
 
-import shutil
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,28 +45,9 @@ chains = st.tuples(calls, st.lists(st.sampled_from(MORE), max_size=3)).map(lambd
 
 
 @settings(max_examples=examples(3))
-@given(values, st.integers(0, 80), st.integers(40, 120))
-def test_a_value_is_itself_again(value: Any, indent: int, width: int) -> None:
-    assert eval(source_of(value, indent=indent, width=width)) == value
-
-
-def test_a_long_text_is_cut_after_lines_and_words() -> None:
-    made = source_of({"text": "One line.\nAnother line, which is longer than the others, and so it is cut."}, width=40)
-    assert made == (
-        "{\n"
-        '    "text": (\n'
-        '        "One line.\\n"\n'
-        '        "Another line, which is longer "\n'
-        '        "than the others, and so it is "\n'
-        '        "cut."\n'
-        "    ),\n"
-        "}"
-    )
-
-
-def test_a_word_wider_than_a_line_fills_each_line_but_the_last() -> None:
-    lines = [34, 34, 2]
-    assert source_of("x" * sum(lines), width=40) == "(\n" + "".join(f'    "{"x" * each}"\n' for each in lines) + ")"
+@given(values)
+def test_a_value_is_itself_again(value: Any) -> None:
+    assert eval(source_of(value)) == value
 
 
 @pytest.mark.parametrize("value", [float("inf"), float("nan"), {1: object()}, (1, 2)])
@@ -84,24 +62,33 @@ def test_an_argument_that_is_no_name_is_refused() -> None:
             chain_source([("error", ("X",), {name: 1})])
 
 
-@pytest.mark.nightly  # it needs ruff, which the extra [test] does not have
-@pytest.mark.parametrize("width", [88, 120])
-def test_ruff_leaves_it_as_it_is(width: int, tmp_path: Path) -> None:
-    ruff = shutil.which("ruff")
-    if ruff is None:
-        pytest.skip("ruff is not installed here")
-    lines: list[str] = ["def test(converse):\n"]
+def said(source: str) -> list[tuple[str, tuple[Any, ...], dict[str, Any]]]:
+    """The calls of a chain, evaluated."""
+    made: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
 
-    @settings(max_examples=100)
-    @given(chains)
-    def write(drawn: Any) -> None:
-        made = chain_source(drawn, indent=8, after=1, width=width)
-        if "\\ud800" not in made:
-            lines.append(f"    converse.script(\n        {made},\n    )\n")
+    class Chain:
+        def __getattr__(self, name: str) -> Any:
+            def call(*positional: Any, **named: Any) -> Chain:
+                made.append((name, positional, named))
+                return self
 
-    write()
-    path = tmp_path / "test_it.py"
-    path.write_text("".join(lines), encoding="utf-8")
-    command = [ruff, "format", "--isolated", "--no-cache", "--diff", f"--line-length={width}", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[:3000]
+            return call
+
+    eval(source, {"reply": Chain(), "faults": faults})
+    return made
+
+
+@settings(max_examples=examples(2))
+@given(chains, st.sampled_from([0, 8]), st.sampled_from([20, 88, 10**9]))
+def test_a_chain_makes_its_calls_again(drawn: Any, indent: int, width: int) -> None:
+    assert said(chain_source(drawn, indent=indent, width=width)) == [
+        (name, (*positional,), {**named}) for name, positional, named in drawn
+    ]
+
+
+def test_a_long_chain_has_one_argument_a_line() -> None:
+    made = chain_source([("message", ("a" * 50, {"x": 1}), {"usage": "b" * 50}), ("times", (2,), {})], indent=4)
+    assert made == (
+        f'reply.message(\n        "{"a" * 50}",\n        {{"x": 1}},\n        usage="{"b" * 50}",\n    )'
+        ".times(\n        2,\n    )"
+    )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Final
 
 from converse_harness.cli.terminal import Arguments, CommandFailed, UsageFailed, complain, say, session_in
-from converse_harness.recordings.edits import CannotEdit, line_length, read_source, with_test
-from converse_harness.recordings.script_source import function_source, name_of_test, script_source
+from converse_harness.recordings.script_source import module_source, name_of_test, script_source
 from converse_harness.recordings.write import write
 
 DESCRIPTION: Final = (
@@ -22,7 +23,6 @@ DESCRIPTION: Final = (
 ARGUMENTS: Final[Arguments] = {
     "file": {"metavar": "FILE", "type": Path, "help": "a recording"},
     "-o --output": {"metavar": "TEST", "type": Path, "help": "the file to write (default: the output)"},
-    "--into": {"metavar": "TEST", "type": Path, "help": "a file of tests that gets one more test, at its end"},
     "--name": {"metavar": "NAME", "help": "the name of the test (default: the name of the recording)"},
     "--short": {
         "action": "store_true",
@@ -33,33 +33,28 @@ ARGUMENTS: Final[Arguments] = {
 }
 
 
+_FORMATTERS: Final = (("ruff", "format", "--quiet"), ("black", "--quiet"))
+"""The commands that format a file, without the arguments for the file's path and its text."""
+
+
 def run(given: argparse.Namespace) -> int:
     """Write the test; return the exit code 0, or 1 if an answer was left out.
 
-    Raises UsageFailed for contradicting options, and CommandFailed if nothing can be written.
+    Raises UsageFailed for an invalid name, and CommandFailed if nothing can be written.
     """
-    target: Path | None = given.output or given.into
-    if given.output and given.into:
-        raise UsageFailed("new-test: -o writes a file, and --into adds to one; give one of them.")
-    if given.output and given.output.exists() and not given.force:
-        raise CommandFailed(f"{given.output} is there already. --force overwrites it, --into adds a test to it.")
-    if given.into and not given.into.exists():
-        raise UsageFailed(f"new-test --into {given.into}: it is not there; -o writes a new file.")
+    target: Path | None = given.output
+    if target and target.exists() and not given.force:
+        raise CommandFailed(f"{target} is there already. --force overwrites it.")
     name = given.name or name_of_test(given.file)
     if not (name.isidentifier() and name.startswith("test")):
         raise UsageFailed(f"new-test --name {name}: the name of a test begins with test and is a Python identifier.")
     session = session_in(given.file)
-    width = line_length(target or Path.cwd() / "test.py")
-    script = script_source(session.exchanges, short=given.short, width=width)
+    script = script_source(session.exchanges, short=given.short)
     if not script.text:
         why = "\n".join(script.left_out) or "it has no exchange with Converse or ConverseStream."
         raise CommandFailed(f"{given.file}: {why}")
-    test = function_source(session.exchanges, script, name, width)
-    try:
-        before = read_source(given.into) if given.into else f'"""Replies of {given.file.name}."""\n'
-        whole = with_test(before, test, name, script.names)
-    except CannotEdit as error:
-        raise CommandFailed(f"{given.into}: {error}") from error
+    source = module_source(session.exchanges, script, name, given.file.name)
+    whole = formatted(source, target or Path.cwd() / f"{name}.py")
     if target is None:
         sys.stdout.buffer.write(whole.encode())  # Python reads source as UTF-8, whatever the encoding of stdout
         sys.stdout.flush()
@@ -69,3 +64,19 @@ def run(given: argparse.Namespace) -> int:
     for each in script.left_out:
         complain("new-test", f"left out {each}")
     return 1 if script.left_out else 0
+
+
+def formatted(source: str, path: Path) -> str:
+    """Return the source as ruff or black formats it, with the settings for a file at `path`.
+
+    If neither is installed, or the formatter fails, return `source`.
+    """
+    for name, *arguments in _FORMATTERS:
+        beside = Path(sys.executable).with_name(name)
+        program = str(beside) if beside.exists() else shutil.which(name)
+        if program is not None:
+            command = [program, *arguments, "--stdin-filename", str(path), "-"]
+            done = subprocess.run(command, input=source.encode(), capture_output=True, check=False)
+            if done.returncode == 0:
+                return done.stdout.decode().replace("\r\n", "\n")
+    return source

@@ -213,7 +213,7 @@ class Hooks:
         """Check the fakes after the test function. A problem fails the call phase, but not the teardown."""
         __tracebackhide__ = True
         if self._recording is not None:
-            self._recording.call_begins()  # opens a fake for a test without function-scoped fixtures
+            self._recording.answer()  # opens a fake for a test without function-scoped fixtures
         before = settings.open_fakes()
         if self.server is not None:
             self.server.settings = checks.settings_of(item)

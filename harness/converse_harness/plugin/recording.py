@@ -77,8 +77,7 @@ class RecordingRun:
     The recording contains the calls of the test and of its function-scoped fixtures, but not the calls of fixtures with
     a wider scope. If the test can neither play nor record, `refused` contains a short and a full text with the reason;
     otherwise `refused` is None. `note` is a text that `advise` adds to errors, and `again` is the command that records
-    the test again. `may_be_renamed` is true until the first call if the test has no recording file. If `inline` is
-    true, the new exchanges are written into the test.
+    the test again. `may_be_renamed` is true until the first call if the test has no recording file.
     """
 
     item: pytest.Item
@@ -91,9 +90,6 @@ class RecordingRun:
     again: str = ""
     passed: bool = True
     may_be_renamed: bool = False
-    inline: bool = False
-    _calls_before: int = 0
-    """The number of calls that fixtures made before the test function began."""
     _fakes: list[Fake] = field(default_factory=list[Fake])
     _queue: Queue | None = None
 
@@ -125,11 +121,6 @@ class RecordingRun:
         if self.recording is not None or self.refused is not None:
             fake.endpoint.script.add([self])
         fake.writer = self.writer
-
-    def call_begins(self) -> None:
-        """Before the test function is called, open a fake if the test has none, and count the calls of fixtures."""
-        self.answer()
-        self._calls_before = 0 if self.writer is None else len(self.writer.captured)
 
     def answer(self) -> None:
         """Open a fake if the test has none, so that `converse_recording` works without the fixture `converse`.
@@ -196,27 +187,11 @@ class RecordingRun:
         elif kept.path is not None and (kept.path == self.path or not kept.problem):
             tally.used.add(choices.identity(kept.path))
             but = "" if passed else f": {nodeid} did not pass"
-            if not (self.inline and passed and not kept.problem and self._is_planned()):
-                tally.written.append(f"wrote {shown(config, kept.path)} ({many}){but}")
+            tally.written.append(f"wrote {shown(config, kept.path)} ({many}){but}")
         problem, masked = (text.replace(f"{config.rootpath}{os.sep}", "") for text in (kept.problem, kept.masked))
         tally.remarks += filter(None, [masked, problem if failed else ""])
         if problem and not failed:
             pytest.fail(problem, pytrace=False)
-
-    def _is_planned(self) -> bool:
-        """Plan to write the recording into the test, and return True.
-
-        If this is not possible, add the reason to pytest's summary, and return False.
-        """
-        from converse_harness.plugin.inline import CannotEdit, plan
-
-        try:
-            captured = [] if self.writer is None else self.writer.answered
-            self.tally.edits.append(plan(self.item, self.path, captured, self._calls_before))
-        except (CannotEdit, OSError) as error:
-            self.tally.remarks.append(f"{self.item.nodeid} stays a recording: {error}")
-            return False
-        return True
 
     def _unplayed(self) -> list[int]:
         """Return the line numbers of the recorded exchanges that were not played."""
@@ -242,14 +217,13 @@ def begin(item: pytest.Item, tally: Tally) -> RecordingRun:
 def _opened(item: pytest.Item, tally: Tally) -> RecordingRun:
     config, how = item.config, arguments_of(item)
     path = tally.path_of(item, how.pop("name", None))
-    wanted = one_of("mode", chosen(config, "record"), choices.TEST_MODES)
-    mode: choices.Mode = "once" if wanted == choices.INLINE else one_of("mode", wanted, choices.MODES)
+    mode = one_of("mode", chosen(config, "record"), choices.MODES)
     first, was_there = tally.owner(path, item)
     second = first != item.nodeid and mode != "none"
     named, here = _quoted(config, first), relative(path, config.invocation_params.dir)
-    run = RecordingRun(item, tally, path, inline=wanted == choices.INLINE)
+    run = RecordingRun(item, tally, path)
     if second and (mode == "all" or not was_there):
-        text = _SECOND.format(test=item.nodeid, first=first, mode=wanted, quoted=named)
+        text = _SECOND.format(test=item.nodeid, first=first, mode=mode, quoted=named)
         run.refused = f"is not recorded: {first} is what records {here}.", text
         return run
     run.again = again = f"pytest --converse-record=all {named}"

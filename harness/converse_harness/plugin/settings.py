@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pytest
 
-from converse_harness.recordings.choices import FAILED, TEST_MODES
+from converse_harness.recordings.choices import FAILED, MODES
 
 if TYPE_CHECKING:
     from converse_harness.intercept.fake import Fake
@@ -36,7 +36,7 @@ OF_RUN: Final[Mapping[str, tuple[str, Mapping[Any, str]]]] = {
         "how long botocore stays patched",
         {"session": "from the first test that needs it to the end", "test": "while a fake is open"},
     ),
-    "record": ("what @pytest.mark.converse_recording does", TEST_MODES),
+    "record": ("what @pytest.mark.converse_recording does", MODES),
     "record_failed": ("what becomes of what a test recorded that did not pass", FAILED),
     "guard": (
         "whether a host of Bedrock is reached without a fake or a recording",

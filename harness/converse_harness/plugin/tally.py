@@ -74,7 +74,7 @@ class Tally:
         The paths are casefolded, because two paths that differ only in upper and lower case may be one file.
         """
         self.written: list[str] = []
-        """The first lines of the summary: about written recordings and edited tests."""
+        """The first lines of the summary: about written recordings."""
         self.remarks: list[str] = []
         """The summary lines after those in `written`: about unplayed exchanges, masked secrets and problems."""
         self.used: set[str] = set()
@@ -84,8 +84,6 @@ class Tally:
         that renames the recording for this test."""
         self._spellings: defaultdict[str, set[PurePosixPath]] = defaultdict(set)
         """Maps a path in lower case to its spellings: the paths of tests' recordings, in upper and lower case."""
-        self.edits: list[tuple[Any, ...]] = []
-        """The members of an InlineEdit for each test into which a recording is to be written at the end of the run."""
         self.left: dict[str, list[list[int]]] = {}
         """Maps each file to one list for each passed test that played it: the line numbers of the exchanges not played.
         """
@@ -164,25 +162,12 @@ class Tally:
         self._outcomes[report.nodeid].add(report.outcome)
 
     def tell(self) -> None:
-        """In an xdist worker, send the facts that this Tally has collected to the controller.
-
-        In any other process, write the recorded replies into the source files of the tests in `edits`.
-        """
+        """In an xdist worker, send the facts that this Tally has collected to the controller."""
         output: dict[str, Any] | None = getattr(self._config, "workeroutput", None)
         if output is not None:
-            edits = [(*edit,) for edit in self.edits]  # xdist cannot send objects of subclasses of tuple
             used, opened = sorted(self.used | choices.USED_FILES), dict(choices.OPENED - self._opened_before)
-            facts = self.written, self.remarks, used, self.moves, edits, self.left, opened, self._collected, self._whole
+            facts = self.written, self.remarks, used, self.moves, self.left, opened, self._collected, self._whole
             output[_OUTPUT] = facts
-        elif self.edits:
-            from converse_harness.plugin.inline import InlineEdit, apply
-
-            done, failed = apply([InlineEdit(*edit) for edit in self.edits], folder(self._config))
-            self.written += [f"wrote the replies into {nodeid}" for nodeid in done]
-            for edit, why in failed:
-                recording = shown(self._config, Path(edit.recording))
-                self.written.append(f"wrote {recording} ({number(edit.exchanges, 'exchange')})")
-                self.remarks.append(f"{edit.nodeid} stays a recording: {why}")
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodeready(self) -> None:
@@ -195,12 +180,11 @@ class Tally:
         # The facts are removed from the node, because xdist reports an interrupted worker twice.
         facts = getattr(node, "workeroutput", {}).pop(_OUTPUT, None)
         if facts is not None:
-            written, remarks, used, moves, edits, left, opened, collected, whole = facts
+            written, remarks, used, moves, left, opened, collected, whole = facts
             self.moves.update(moves)
             self.written += written
             self.remarks += remarks
             self.used.update(used)
-            self.edits += edits
             for path, runs in left.items():
                 self.left.setdefault(path, []).extend(runs)
             self._opened.update(opened)

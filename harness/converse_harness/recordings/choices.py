@@ -26,16 +26,6 @@ MODES: Final[Mapping[Mode, str]] = {
 }
 """Maps each record mode to its description. The modes are those of vcrpy; the first one is the default in pytest."""
 
-INLINE: Final = "inline"
-
-TEST_MODES: Final[Mapping[str, str]] = {
-    **{str(mode): meaning for mode, meaning in MODES.items()},
-    INLINE: "record if there is no file yet, and write the replies into the test as `converse.script(...)`",
-}
-"""Maps each record mode that pytest accepts to its description. Only pytest has the mode `inline`, because it edits
-tests.
-"""
-
 Failed = Literal["aside", "write", "drop"]
 
 FAILED: Final[Mapping[Failed, str]] = {

@@ -12,11 +12,11 @@ from typing import Final, NamedTuple
 from converse_harness.recordings.matching import asked_in
 from converse_harness.recordings.mismatch import summary
 from converse_harness.recordings.replies import RecordedExchange
-from converse_harness.recordings.source import WIDTH, Unwritable, chain_source
+from converse_harness.recordings.source import WIDTH, Unwritable, chain_source, source_of
 from converse_harness.recordings.spelling import Calls, spelled
 from converse_harness.secrets import mask
 
-_STEP: Final = 4
+_INDENT: Final = "    "
 
 
 class ScriptSource(NamedTuple):
@@ -32,20 +32,17 @@ class ScriptSource(NamedTuple):
     replies: int
 
 
-def script_source(
-    exchanges: Sequence[RecordedExchange], *, short: bool = False, indent: int = _STEP, width: int = WIDTH
-) -> ScriptSource:
+def script_source(exchanges: Sequence[RecordedExchange], *, short: bool = False) -> ScriptSource:
     """Return the source of `converse.script(...)` with a reply for each recorded answer.
 
-    `indent` is the indentation and `width` the maximum length of the lines, in columns. If `short` is true, the cuts
-    between deltas, the token usage and the ids of tool uses are left out.
+    If `short` is true, the cuts between deltas, the token usage and the ids of tool uses are left out.
     """
     made: list[Calls] = []
     left_out: list[str] = []
     for exchange in exchanges:
         calls = spelled(exchange, short=short) or ()
         try:
-            is_writable = bool(chain_source(calls))
+            is_writable = bool(calls and chain_source(calls))
         except Unwritable:
             is_writable = False
         if is_writable:
@@ -56,19 +53,18 @@ def script_source(
     for calls, several in groupby(made):
         number = sum(1 for _ in several)
         replies.append((*calls, ("times", (number,), {})) if number > 1 else calls)
-    text = _script(replies, indent, width) if replies else ""
+    text = _script(replies) if replies else ""
     names = tuple(name for name in ("faults", "reply") if re.search(rf"\b{name}\.", text))
     return ScriptSource(text, names, tuple(left_out), len(made))
 
 
-def _script(replies: Sequence[Calls], indent: int, width: int) -> str:
-    margin, inner = " " * indent, indent + _STEP
+def _script(replies: Sequence[Calls]) -> str:
     if len(replies) == 1:
-        line = f"{margin}converse.script({chain_source(replies[0], width=10**9)})"
-        if len(line) <= width:
+        line = f"{_INDENT}converse.script({chain_source(replies[0], width=10**9)})"
+        if len(line) <= WIDTH:
             return f"{line}\n"
-    lines = [f"{' ' * inner}{chain_source(calls, indent=inner, after=1, width=width)},\n" for calls in replies]
-    return "".join([f"{margin}converse.script(\n", *lines, f"{margin})\n"])
+    lines = [f"{2 * _INDENT}{chain_source(calls, indent=2 * len(_INDENT), width=WIDTH - 1)},\n" for calls in replies]
+    return "".join([f"{_INDENT}converse.script(\n", *lines, f"{_INDENT})\n"])
 
 
 def _why_not(exchange: RecordedExchange) -> str:
@@ -78,25 +74,29 @@ def _why_not(exchange: RecordedExchange) -> str:
     return f"{what}: `reply` answers Converse and ConverseStream; for another operation see converse.on_operation."
 
 
-def function_source(exchanges: Sequence[RecordedExchange], script: ScriptSource, name: str, width: int) -> str:
-    """Return the source of a test function: the script, comments where the code under test belongs, and an assertion.
+def module_source(exchanges: Sequence[RecordedExchange], script: ScriptSource, name: str, recording: str) -> str:
+    """Return the source of a file of tests with one test.
 
-    `width` is the maximum length of a comment's line in columns.
+    The test has the script, comments where the code under test belongs, and an assertion. `recording` is the name of
+    the file that the exchanges are from.
     """
-    lines = [f"def {name}(converse):\n", script.text]
+    literal = source_of(f"Replies of {recording}.")
+    docstring = f'""{literal}""' if literal.startswith('"') else literal
+    lines = [f"{docstring}\n\nfrom converse_harness import {', '.join(script.names)}\n\n\n"]
+    lines += [f"def {name}(converse):\n", script.text]
     comments = [f"Left out: {each}" for each in script.left_out]
     comments.append("Call the code under test here. When this was recorded, it asked:")
     comments += [f"  {exchange.call['call']}. {mask(summary(asked_in(exchange)))}" for exchange in exchanges]
-    lines += [_comment(each, width) for each in comments]
+    lines += map(_comment, comments)
     asked = sum(exchange.operation in ("Converse", "ConverseStream") for exchange in exchanges)
-    lines.append(f"    assert len(converse.calls) == {asked}\n")
+    lines.append(f"{_INDENT}assert len(converse.calls) == {asked}\n")
     return "".join(lines)
 
 
-def _comment(text: str, width: int) -> str:
+def _comment(text: str) -> str:
     shown = "".join(each if each.isprintable() else "\ufffd" for each in text)
-    room = width - _STEP - 2
-    return f"    # {shown if len(shown) <= room else shown[: room - 3] + '...'}\n"
+    room = WIDTH - len(_INDENT) - len("# ")
+    return f"{_INDENT}# {shown if len(shown) <= room else shown[: room - 3] + '...'}\n"
 
 
 def name_of_test(path: Path) -> str:

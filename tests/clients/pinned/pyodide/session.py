@@ -20,7 +20,7 @@ PACKAGES = (
     *ASYNCIO,
 )
 RECORDINGS = (
-    *("choosing", "hidden_ids", "identity", "ignoring", "inlining", "lines", "loading", "matching", "media"),
+    *("choosing", "hidden_ids", "identity", "ignoring", "lines", "loading", "matching", "media"),
     *("mismatch", "names", "opening", "own_secrets", "parts", "paths", "redaction", "spelling"),
 )
 SUITES = (
