@@ -9,22 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from converse_harness.bedrock.models import standing
 from converse_harness.endpoint.cache import PromptUse, has_failed, use_of
 from converse_harness.endpoint.call import CONVERSATIONS, CacheUse, Call, Parting
-from converse_harness.endpoint.partings import is_version, parting_of
+from converse_harness.endpoint.partings import is_used_again, parting_of
 from converse_harness.endpoint.prompt import has_cache_point
 from converse_harness.notes import Note
 from converse_harness.secrets import mask
 
 _LISTED: Final = 3
 """The maximum number of rewrites that a message lists. The message also contains the number of further rewrites."""
-
-_COMPARED: Final = 20
-"""A call is compared with at most this number of earlier calls to the same model, from any conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,13 +196,12 @@ class _Compared(NamedTuple):
     """The comparison of a call with an earlier call whose cached prefix the call should have read.
 
     `end` is the number of blocks of the longest prefix that the earlier call had cached. `common` is the number of
-    equal blocks at the start of both prompts. `most` is the maximum number of tokens that count as written again.
+    equal blocks at the start of both prompts.
     """
 
     earlier: PromptUse
     end: int
     common: int
-    most: int
 
 
 def rewrite_of(use: PromptUse) -> Rewrite | None:
@@ -215,7 +210,7 @@ def rewrite_of(use: PromptUse) -> Rewrite | None:
     if found is None or not _is_certain(found.earlier):
         return None
     earlier = found.earlier
-    tokens = min(use.read + use.written, earlier.prompt.tokens[found.end], found.most) - use.read
+    tokens = min(use.read + use.written, earlier.prompt.tokens[found.end]) - use.read
     if tokens <= 0:
         return None
     if found.common >= found.end:
@@ -229,10 +224,8 @@ def rewrite_of(use: PromptUse) -> Rewrite | None:
 def _compared(use: PromptUse) -> _Compared | None:
     """Choose the earlier call with which a call is compared, and compare them; None if there is no such call.
 
-    The first choice is the nearest earlier call of the same conversation that cached something. Its tools and system
-    prompt must be equal to those of this call, or an earlier version of them. The second choice is a call of another
-    conversation to the same model, with an earlier version of the tools and system prompt. For the second choice, only
-    the tokens of tools and system prompt count, because different conversations have different messages.
+    It is the nearest earlier call of the same conversation that cached something. A call whose tools or system prompt
+    belong to another agent is passed over.
     """
     prompt = use.prompt
     parent = use.cache.parent(use.call)
@@ -241,19 +234,10 @@ def _compared(use: PromptUse) -> _Compared | None:
         if earlier is not None and parent.model_id == use.call.model_id and (end := _cached(earlier, use)):
             common = max(0, prompt.common(earlier.prompt))
             same = common >= min(end, max(prompt.static, earlier.prompt.static))
-            if same or is_version(use, earlier, common, goes_on=True):
-                return _Compared(earlier, end, common, prompt.tokens[-1])
+            if same or not is_used_again(use, earlier):
+                return _Compared(earlier, end, common)
         parent = use.cache.parent(parent)
-    best: _Compared | None = None
-    number, model_id = use.call.number, use.call.model_id
-    latest_first = reversed(use.cache.uses)
-    before = (each for each in latest_first if each.call.number < number and each.call.model_id == model_id)
-    for earlier in islice(before, _COMPARED):
-        end, common = _cached(earlier, use), max(0, prompt.common(earlier.prompt))
-        parted = common < min(prompt.static, earlier.prompt.static) and (best is None or common > best.common)
-        if end and parted and is_version(use, earlier, common, goes_on=False):
-            best = _Compared(earlier, end, common, prompt.tokens[prompt.static])
-    return best
+    return None
 
 
 def _cached(earlier: PromptUse, use: PromptUse) -> int:
