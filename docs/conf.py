@@ -6,6 +6,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from tests.clients.matrix.page import GRID, write_site_pages  # noqa: E402 - the line above lets it be found
+
+write_site_pages()
+
 project = "converse-harness"
 author = "The converse-harness authors"
 project_copyright = author
@@ -31,6 +35,6 @@ html_theme = "furo"
 html_title = "converse-harness"
 html_copy_source = False
 html_show_sphinx = False
-html_extra_path = ["matrix-grid.html"]
+html_extra_path = [GRID.name]
 html_static_path = ["_site/static"]
 html_css_files = ["site.css"]

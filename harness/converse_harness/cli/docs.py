@@ -98,7 +98,7 @@ def _found(words: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def page_names() -> list[str]:
-    """Return the names of all pages: their paths without suffix, for instance `scripting` or `matrix/boto3`."""
+    """Return the names of all pages: their paths without suffix, for instance `scripting`."""
     folder = _folder()
     return sorted(file.relative_to(folder).with_suffix("").as_posix() for file in folder.rglob("*.md"))
 
@@ -173,11 +173,10 @@ def _ends(lines: list[str], found: list[Heading]) -> list[int]:
 
 
 def _searched() -> Iterator[tuple[str, list[str], list[Heading]]]:
-    """Yield the name, lines and headings of each page except the matrix pages, whose tables contain test results."""
+    """Yield the name, lines and headings of each page."""
     for page in page_names():
-        if not page.startswith("matrix/"):
-            lines = read_page(page)
-            yield page, lines, headings(lines)
+        lines = read_page(page)
+        yield page, lines, headings(lines)
 
 
 def _place(page: str, found: list[Heading], number: int) -> str:

@@ -1,4 +1,4 @@
-"""docs/matrix-grid.html: the matrix as one file that filters, with what was seen behind each cell.
+"""docs/matrix-grid.html of the site: the matrix as one file that filters, with what was seen behind each cell.
 
 It can be read without JavaScript: a cell leads to its outcome below the grid. Tags and quotes that HTML lets one leave
 out are left out, as there are some 2,900 cells.

@@ -1,4 +1,7 @@
-"""Writes docs/matrix.md, docs/matrix-grid.html and a page for each client: `python -m tests.clients.matrix.page`."""
+"""Write docs/matrix.md: `python -m tests.clients.matrix.page`.
+
+The site has more: a page of all cases, a grid, and a page for each client.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from tests.clients.matrix.verdicts import TITLES, WORDS, head, verdicts, ways
 
 DOCS: Final = Path(__file__).parents[3] / "docs"
 PAGE: Final = DOCS / "matrix.md"
+CASES: Final = DOCS / "matrix-cases.md"
 GRID: Final = DOCS / "matrix-grid.html"
 FOLDER: Final = DOCS / "matrix"
 
@@ -24,36 +28,49 @@ MISSING: Final = "·"
 INTRODUCTION: Final = """\
 # What real clients do with every case
 
-Each client runs unchanged, in an environment of its own, against every case of the [catalogue](cases.md). The first
-tables are about streams (`ConverseStream`), the later ones about whole answers (`Converse`). A cell has the verdict of
-the [contract's standard](contract.md#the-standard), and links to the observed result. `nox -s matrix` runs all clients
-again and writes this page.
+Each client runs unchanged, in an environment of its own, against every case of the [catalogue](cases.md). The tables
+count the cases by the verdict of the [contract's standard](contract.md#the-standard). *Refused* means that the client
+raised an error of its own for an answer that it could have read.
 
-[The grid](matrix-grid.html) shows the same in a browser, in one file with filters.
+The site of this documentation has more: a table of all cases, a page for each client with the observed results, and a
+grid with filters. The results themselves are in `tests/clients/matrix/seen/`. `nox -s matrix` runs all clients again
+and writes this page.
 """
 
-LEGEND: Final = f"""\
-`{HANDLED}` means handled. *Refused* means that the client raised an error of its own for an answer that it could have
-read. A word in bold is the flaw of a mishandled answer. `{MISSING}` means that the case was not tested: it cannot occur
-with the client's transport, or the botocore of the client does not know it.
+OF_ALL_CASES: Final = f"""\
+# Every case, by client
+
+A cell has the verdict, and links to the observed result. The first tables are about streams (`ConverseStream`), the
+later ones about whole answers (`Converse`). `{HANDLED}` means handled, a word in bold is the flaw of a mishandled
+answer. `{MISSING}` means that the case was not tested: it cannot occur with the client's transport, or the botocore of
+the client does not know it.
+
+[The grid](matrix-grid.html) shows the same, in one file with filters. [The page before](matrix.md) counts the verdicts.
 """
 
 
 def page() -> str:
-    """docs/matrix.md."""
-    seen = {client: client.read() for client in clients().values()}
-    parts = [INTRODUCTION, LEGEND]
+    """docs/matrix.md: the numbers."""
+    parts = [INTRODUCTION]
     for operation in OPERATIONS:
-        parts += [
-            f"## {TITLES[operation]}\n",
-            *_tables({c: rows.get(operation, {}) for c, rows in seen.items()}, operation),
-        ]
+        parts += [f"## {TITLES[operation]}\n", "\n".join(_counts(_columns(operation))) + "\n"]
     return "\n".join(parts)
 
 
+def page_of_cases() -> str:
+    """docs/matrix-cases.md: the verdict of each client for each case."""
+    parts = [OF_ALL_CASES]
+    for operation in OPERATIONS:
+        parts += [f"## {TITLES[operation]}\n", *_tables(_columns(operation), operation)]
+    return "\n".join(parts)
+
+
+def _columns(operation: str) -> Mapping[Client, Mapping[str, Any]]:
+    return {client: client.read().get(operation, {}) for client in clients().values()}
+
+
 def _tables(columns: Mapping[Client, Mapping[str, Any]], operation: str) -> Iterator[str]:
-    """A count for each client, then a table for each family of cases."""
-    yield "\n".join(_counts(columns)) + "\n"
+    """A table for each family of cases."""
     for family, make in FAMILIES.items():
         rows = [
             [
@@ -106,7 +123,7 @@ def client_page(client: Client) -> str:
     versions = ", ".join(f"{package} {number}" for package, number in seen.get("versions", {}).items())
     parts = [
         f"# {client.title}\n",
-        f'{versions}, asked through the transport "{client.transport}". Back to [the matrix](../matrix.md).\n',
+        f'{versions}, asked through the transport "{client.transport}". Back to [all cases](../matrix-cases.md).\n',
     ]
     for operation in OPERATIONS:
         if rows := seen.get(operation):
@@ -144,22 +161,22 @@ def _plain(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|").replace("`", "'")
 
 
-def pages() -> dict[Path, str]:
-    """Every page by its path."""
+def site_pages() -> dict[Path, str]:
+    """The pages that only the site has, by their paths."""
     return {
-        PAGE: page(),
+        CASES: page_of_cases(),
         GRID: grid(),
         **{FOLDER / f"{client.name}.md": client_page(client) for client in clients().values()},
     }
 
 
-def main() -> None:
-    """Write every page."""
+def write_site_pages() -> None:
+    """Write the pages that only the site has; git ignores them."""
     FOLDER.mkdir(exist_ok=True)
-    for path, text in pages().items():
+    for path, text in site_pages().items():
         path.write_text(text, encoding="utf-8")
-        print(f"wrote {path.relative_to(DOCS.parent)}")
 
 
 if __name__ == "__main__":
-    main()
+    PAGE.write_text(page(), encoding="utf-8")
+    print(f"wrote {PAGE.relative_to(DOCS.parent)}")

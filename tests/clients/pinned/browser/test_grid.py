@@ -8,9 +8,15 @@ import pytest
 from playwright.sync_api import Locator, Page
 
 from tests.clients.matrix.base import clients
-from tests.clients.matrix.page import GRID
+from tests.clients.matrix.page import GRID, write_site_pages
 from tests.clients.matrix.verdicts import verdicts
 from tests.clients.pinned.browser.conftest import Open
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _written() -> None:
+    write_site_pages()
+
 
 ROWS = "#grid tbody:not([hidden]) tr:not([hidden], :first-child)"
 CASES = {operation: [*clients()["strands"].read()[operation]] for operation in ("ConverseStream", "Converse")}
