@@ -149,3 +149,22 @@ def repeated(pairs: Sequence[tuple[str, Any]]) -> list[str]:
     if len(dict(pairs)) == len(pairs):
         return []
     return [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
+
+
+TOO_DEEP: Final = "nested too deeply to be compared"
+
+
+def canonical(value: object) -> str:
+    """Return JSON text that is equal for equal JSON values. The order of keys does not matter; 1 and 1.0 differ."""
+    try:
+        return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    except RecursionError:
+        return TOO_DEEP
+
+
+def json_text(value: Any, *, indent: int | None = 2) -> str:
+    """Return the JSON text of a value. Objects that JSON does not know are written as `str` writes them."""
+    try:
+        return json.dumps(value, ensure_ascii=False, indent=indent, default=str)
+    except (ValueError, RecursionError):
+        return "(nested too deeply to be shown)"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final, get_args
 
 from converse_harness.endpoint.changes import HISTORY_CHANGES, HistoryChangeKind
-from converse_harness.endpoint.conversation import HISTORY_LEVELS
+from converse_harness.endpoint.settings import HISTORY_LEVELS
 from tests.examples.tables import DOCS, Row, Tables, code, names, with_tables, write
 
 PAGE: Final = "conversation.md"

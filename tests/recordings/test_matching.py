@@ -13,15 +13,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from converse_harness import Endpoint
+from converse_harness.json_values import TOO_DEEP, canonical
 from converse_harness.recordings.matching import (
     MATCHES,
     PARTS,
-    TOO_DEEP,
     Match,
     MatchKey,
     asked_by,
     asked_in,
-    canonical,
     key,
     with_accounts_equal,
 )

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from converse_harness import fake_converse, recording
 from converse_harness.intercept.clients import create_client
+from converse_harness.json_values import canonical
 from converse_harness.recordings.lines import Line
-from converse_harness.recordings.matching import canonical
 from converse_harness.recordings.parts import written_once
 from converse_harness.recordings.read import open_text, parse
 from converse_harness.recordings.write import header, store, text_of

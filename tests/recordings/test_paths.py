@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness.json_values import leaves, path_text
-from converse_harness.recordings.compare import ABSENT, Difference
+from converse_harness.recordings.differences import ABSENT, Difference
 from converse_harness.recordings.matching import MatchKey
 from converse_harness.recordings.places import in_words, that_count
 from tests.recordings.asking import result, tools, use, user

@@ -34,7 +34,7 @@ from converse_harness import (
     reply,
 )
 from converse_harness.endpoint.changes import HISTORY_CHANGES
-from converse_harness.endpoint.conversation import HISTORY_LEVELS
+from converse_harness.endpoint.settings import HISTORY_LEVELS
 from converse_harness.intercept.clients import create_client
 from converse_harness.literals import StopReason
 from converse_harness.notes import set_aside

@@ -17,8 +17,8 @@ from converse_harness.cli.ready import forget, ready_file, when_stdin_closes
 from converse_harness.cli.serving import ADDRESS, Ended, announce, call_next, print_call, running
 from converse_harness.cli.terminal import BOLD, RED, Arguments, UsageFailed, say_now
 from converse_harness.endpoint.call import Call
-from converse_harness.endpoint.conversation import HISTORY_LEVELS
 from converse_harness.endpoint.script import Script
+from converse_harness.endpoint.settings import HISTORY_LEVELS
 from converse_harness.errors import ConverseHarnessError, ReplyError, one_of
 from converse_harness.recordings.ignoring import IgnoredParts
 from converse_harness.recordings.matching import MATCHES

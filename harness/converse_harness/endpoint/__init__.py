@@ -17,7 +17,7 @@ from converse_harness.endpoint.call import CONVERSATIONS, SCRIPTED, Call, CallOu
 from converse_harness.endpoint.changes import HISTORY_CHANGES, KEEP_ANSWERS, changed_answer
 from converse_harness.endpoint.condition import NAMED, check_answer, in_short
 from converse_harness.endpoint.control_plane import ANSWERS
-from converse_harness.endpoint.conversation import Conversation, HistoryLevel
+from converse_harness.endpoint.conversation import Conversation
 from converse_harness.endpoint.expected import ExpectedRefusal, is_expected
 from converse_harness.endpoint.occasion import Occasion
 from converse_harness.endpoint.outputs import output_response
@@ -26,7 +26,7 @@ from converse_harness.endpoint.replacing import Replacing
 from converse_harness.endpoint.responders import Responder, each_reply
 from converse_harness.endpoint.rewrites import cache_use
 from converse_harness.endpoint.script import Replies, Script, Slot
-from converse_harness.endpoint.settings import check_settings
+from converse_harness.endpoint.settings import HistoryLevel, check_settings
 from converse_harness.endpoint.unknown_paths import gets_no_answer, no_answer
 from converse_harness.endpoint.usage import count_tokens
 from converse_harness.errors import ChangedHistory, ConverseHarnessError, DamagedData, ReplyError

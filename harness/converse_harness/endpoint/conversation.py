@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from threading import Lock
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 from weakref import ref
 
 from converse_harness.endpoint.call import SCRIPTED, Call
@@ -19,15 +19,6 @@ from converse_harness.endpoint.history import (
     likeness,
     squeezed,
 )
-
-HistoryLevel = Literal["note", "fail", "off"]
-"""The reaction of the fake to a request that changes an earlier answer."""
-
-HISTORY_LEVELS: Final[Mapping[HistoryLevel, str]] = {
-    "note": "answer as scripted, and make a note of the change",
-    "fail": "answer as scripted, and fail the test",
-    "off": "do not compare answers",
-}
 
 _WHOLE: Final = frozenset({"end_turn", "tool_use", "stop_sequence"})
 """The stop reasons of complete answers. A client has no reason to shorten or redact such an answer."""

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, Literal, NamedTuple, cast
 
 from converse_harness.bedrock.rules import LEVELS
 from converse_harness.bedrock.service import nearest
-from converse_harness.endpoint.conversation import HISTORY_LEVELS
 from converse_harness.errors import Advice, ReplyError
+
+HistoryLevel = Literal["note", "fail", "off"]
+"""The reaction of the fake to a request that changes an earlier answer."""
+
+HISTORY_LEVELS: Final[Mapping[HistoryLevel, str]] = {
+    "note": "answer as scripted, and make a note of the change",
+    "fail": "answer as scripted, and fail the test",
+    "off": "do not compare answers",
+}
 
 
 class Allowed(NamedTuple):

@@ -9,11 +9,11 @@ from typing import Any, Final
 from converse_harness.bedrock.rules import Refusal
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.render import in_aws_form
-from converse_harness.json_values import is_array, is_object, parsed_json
+from converse_harness.json_values import is_array, is_object, json_text, parsed_json
 from converse_harness.process_secrets import own_secrets
 from converse_harness.viewer import call_html, notebook_html
 from converse_harness.viewer.pieces import changed_events
-from converse_harness.viewer.view import CallView, RefusedBy, json_text, mask_value, plain
+from converse_harness.viewer.view import CallView, RefusedBy, mask_value, plain
 
 Clean = Callable[[Any], Any]
 """A function that returns a copy of a JSON value in which secrets are masked."""

@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final, TypeGuard
 
-from converse_harness.json_values import is_array, is_object, leaves, mapped, object_of, parsed_json
-from converse_harness.recordings.compare import aligned
+from converse_harness.json_values import canonical, is_array, is_object, leaves, mapped, object_of, parsed_json
+from converse_harness.recordings.differences import aligned
 from converse_harness.recordings.keys import ONE_OF
 from converse_harness.recordings.lines import Line
-from converse_harness.recordings.matching import LINKS, WORD, canonical
+from converse_harness.recordings.matching import LINKS, WORD
 from converse_harness.recordings.parts import exchanges_in
 
 _CHANCE: Final = frozenset({"t", "p", "joined", "requestId"})

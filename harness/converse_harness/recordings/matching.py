@@ -13,7 +13,16 @@ from converse_harness import bedrock
 from converse_harness.endpoint.call import CONVERSATIONS, SCRIPTED, Call
 from converse_harness.endpoint.condition import NAMED
 from converse_harness.errors import DamagedData
-from converse_harness.json_values import is_array, is_object, mapped, member_of, object_of, objects_of
+from converse_harness.json_values import (
+    TOO_DEEP,
+    canonical,
+    is_array,
+    is_object,
+    mapped,
+    member_of,
+    object_of,
+    objects_of,
+)
 from converse_harness.process_secrets import own_secrets
 from converse_harness.recordings.keys import KINDS
 from converse_harness.recordings.lines import FORMS, request_members
@@ -23,17 +32,6 @@ from converse_harness.secrets import MASK, STAND_IN, compiled
 
 if TYPE_CHECKING:
     from converse_harness.recordings.redaction import Redaction
-
-
-TOO_DEEP: Final = "nested too deeply to be compared"
-
-
-def canonical(value: object) -> str:
-    """Return JSON text that is equal for equal JSON values. The order of keys does not matter; 1 and 1.0 differ."""
-    try:
-        return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    except RecursionError:
-        return TOO_DEEP
 
 
 def kind_of_block(block: Mapping[str, Any]) -> str:

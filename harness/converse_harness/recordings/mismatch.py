@@ -14,14 +14,13 @@ from typing import Any, Final, cast
 
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Missed
-from converse_harness.json_values import leaves, path_text
-from converse_harness.recordings.compare import Difference, differ, lines_of
+from converse_harness.json_values import canonical, leaves, path_text
+from converse_harness.recordings.differences import Difference, differ, lines_of
 from converse_harness.recordings.matching import (
     Match,
     MatchFunction,
     MatchKey,
     asked_in,
-    canonical,
     key,
     name_of,
     parts,

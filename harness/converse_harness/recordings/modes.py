@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Missed, Queue
 from converse_harness.errors import ConverseHarnessError, DamagedData, ReplyError, SecretFound
+from converse_harness.recordings import media
 from converse_harness.recordings.choices import USED_FILES, Failed, Mode, failed_path, identity
 
 if TYPE_CHECKING:
@@ -142,8 +143,6 @@ def save_or_set_aside(writer: SessionWriter, *, passed: bool, failed: Failed = "
         return SavedRecording(exchanges, problem=f"{error}\n{_lost(exchanges)}")
     old = failed_path(writer.path)
     if passed and old.is_file():
-        from converse_harness.recordings.pruning import remove_recording
-
         # The new recording is saved, so it does no harm if the file of an earlier failure remains.
         with suppress(OSError):
             remove_recording(old, old.parent)
@@ -179,3 +178,18 @@ def _number(exchanges: int) -> str:
 
 def _reason(error: Exception) -> str:
     return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+
+
+def remove_recording(path: Path, within: Path) -> None:
+    """Remove a recording and its media, then the folders inside `within` that this leaves empty. Raises OSError."""
+    folder = path.parent / media.folder_of(path)
+    path.unlink()
+    if folder.is_dir():
+        for each in sorted(folder.iterdir()):
+            each.unlink()
+        folder.rmdir()
+    with suppress(OSError):  # `rmdir` fails for a folder that is not empty
+        for parent in path.parents:
+            if parent == within or not parent.is_relative_to(within):
+                break
+            parent.rmdir()

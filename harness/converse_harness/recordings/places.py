@@ -8,13 +8,12 @@ from dataclasses import replace
 from typing import Any, Final
 
 from converse_harness.endpoint.call import CONVERSATIONS
-from converse_harness.json_values import Steps, is_array, is_object, mapped, member_of, objects_of
-from converse_harness.recordings.compare import ABSENT, Difference, differ, differences
+from converse_harness.json_values import Steps, canonical, is_array, is_object, mapped, member_of, objects_of
+from converse_harness.recordings.differences import ABSENT, Difference, differ, differences
 from converse_harness.recordings.matching import (
     LINKS,
     Match,
     MatchKey,
-    canonical,
     kind_of_block,
     masks,
     name_of_tool,

@@ -77,21 +77,6 @@ def usual_path(path: Path) -> Path:
     return path if name == path.name else path.with_name(name + SUFFIX)
 
 
-def remove_recording(path: Path, within: Path) -> None:
-    """Remove a recording and its media, then the folders inside `within` that this leaves empty. Raises OSError."""
-    folder = path.parent / media.folder_of(path)
-    path.unlink()
-    if folder.is_dir():
-        for each in sorted(folder.iterdir()):
-            each.unlink()
-        folder.rmdir()
-    with suppress(OSError):  # `rmdir` fails for a folder that is not empty
-        for parent in path.parents:
-            if parent == within or not parent.is_relative_to(within):
-                break
-            parent.rmdir()
-
-
 def remove_exchanges(path: Path, lines: Collection[int]) -> int:
     """Remove the exchanges whose calls are on the lines with these numbers, and return how many were removed.
 

@@ -12,14 +12,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any, Final
 
-from converse_harness.json_values import is_object, leaves, mapped, member_of, object_of, objects_of, parsed_json
+from converse_harness.json_values import (
+    canonical,
+    is_object,
+    json_text,
+    leaves,
+    mapped,
+    member_of,
+    object_of,
+    objects_of,
+    parsed_json,
+)
 from converse_harness.recordings.keys import ONE_OF
 from converse_harness.recordings.lines import body_bytes
-from converse_harness.recordings.matching import LINKS, WORD, canonical
+from converse_harness.recordings.matching import LINKS, WORD
 from converse_harness.recordings.parts import message_of
 from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.recordings.timeline import TimelineRow, answered, block_rows, json_line
-from converse_harness.viewer.view import json_text
 
 StableRow = tuple[str, str]
 """A label, and a text that may have several lines."""

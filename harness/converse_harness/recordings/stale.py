@@ -12,9 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from converse_harness.json_values import path_text
-from converse_harness.recordings.compare import ABSENT, Difference, lines_of, shown
-from converse_harness.recordings.matching import MatchKey, as_recorded, canonical
+from converse_harness.json_values import canonical, path_text
+from converse_harness.recordings.differences import ABSENT, Difference, lines_of, shown
+from converse_harness.recordings.matching import MatchKey, as_recorded
 from converse_harness.recordings.places import in_words
 from converse_harness.secrets import mask
 

@@ -11,11 +11,10 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from converse_harness.bedrock.guardrails import POLICIES
-from converse_harness.json_values import is_array, is_object, member_of, object_of, objects_of, parsed_json
+from converse_harness.json_values import is_array, is_object, json_text, member_of, object_of, objects_of, parsed_json
 from converse_harness.recordings.lines import Line, body_bytes, event_of
 from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.stream.grammar import is_exception
-from converse_harness.viewer.view import json_text
 
 _NOTHING_DONE: Final = "NONE"
 """The `action` of a guardrail finding that changed nothing in the conversation."""

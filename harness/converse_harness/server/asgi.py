@@ -15,9 +15,9 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from converse_harness.bedrock.rules import RuleLevel
-from converse_harness.endpoint.conversation import HistoryLevel
 from converse_harness.endpoint.responders import Responder
 from converse_harness.endpoint.script import Replies
+from converse_harness.endpoint.settings import HistoryLevel
 from converse_harness.errors import TransportError
 from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.intercept.fake import Fake

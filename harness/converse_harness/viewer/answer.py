@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final
 
-from converse_harness.json_values import is_object, member_of, object_of, parsed_json
+from converse_harness.json_values import is_object, json_text, member_of, object_of, parsed_json
 from converse_harness.viewer.blocks import counted, json_html, message_html, milliseconds, text_html, titled
 from converse_harness.viewer.html import Html, element, joined
 from converse_harness.viewer.pieces import piece_of
-from converse_harness.viewer.view import CallView, json_text
+from converse_harness.viewer.view import CallView
 
 _PAUSE: Final = 100.0
 """The shortest pause between two events that is shown, in milliseconds."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from converse_harness.json_values import is_object, member_of, objects_of
+from converse_harness.json_values import is_object, json_text, member_of, objects_of
 from converse_harness.viewer.html import Html, element, joined
-from converse_harness.viewer.view import json_text
 
 _OPEN: Final = 1_200
 _LINES: Final = 16

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from converse_harness.json_values import is_object, leaves, member_of, object_of, objects_of, path_text
+from converse_harness.json_values import is_object, json_text, leaves, member_of, object_of, objects_of, path_text
 from converse_harness.viewer.blocks import block_html, counted, folded, json_html, message_html, table_html, text_html
 from converse_harness.viewer.differences import sides
 from converse_harness.viewer.html import Html, element, joined
-from converse_harness.viewer.view import CallView, json_text
+from converse_harness.viewer.view import CallView
 
 _LOOKED_BACK: Final = 60
 """At most this number of the latest calls is searched for the earlier request to compare with."""

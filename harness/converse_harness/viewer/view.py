@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from base64 import b64decode, b64encode
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -11,7 +10,7 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Any, Final, NamedTuple, cast
 
-from converse_harness.json_values import columns, is_array, is_object, member_of, object_of, objects_of
+from converse_harness.json_values import columns, is_array, is_object, json_text, member_of, object_of, objects_of
 from converse_harness.process_secrets import own_secrets
 from converse_harness.secrets import MASK, mask, mask_encoded
 
@@ -147,11 +146,3 @@ def mask_value(value: Any, name: str = "", own: Collection[str] | None = None) -
 
 def _size(data: bytes | bytearray) -> str:
     return f"{len(data):,} bytes, SHA-256 {sha256(data).hexdigest()[:12]}..."
-
-
-def json_text(value: Any, *, indent: int | None = 2) -> str:
-    """Return the JSON text of a value. Objects that JSON does not know are written as `str` writes them."""
-    try:
-        return json.dumps(value, ensure_ascii=False, indent=indent, default=str)
-    except (ValueError, RecursionError):
-        return "(nested too deeply to be shown)"
