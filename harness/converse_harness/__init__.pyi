@@ -6,7 +6,7 @@ from converse_harness import reply as reply
 from converse_harness.bedrock.citations import citing as citing
 from converse_harness.endpoint import Endpoint as Endpoint
 from converse_harness.endpoint.call import Call as Call
-from converse_harness.endpoint.calls import Calls as Calls
+from converse_harness.endpoint.call import Calls as Calls
 from converse_harness.errors import BlockedConnection as BlockedConnection
 from converse_harness.errors import CallError as CallError
 from converse_harness.errors import ChangedHistory as ChangedHistory

@@ -2,6 +2,8 @@
 
 from converse_strategies.blocks import assistant_messages as assistant_messages
 from converse_strategies.blocks import streamable_blocks as streamable_blocks
+from converse_strategies.breaking import Refused as Refused
+from converse_strategies.breaking import refused_requests as refused_requests
 from converse_strategies.citation import citation_locations as citation_locations
 from converse_strategies.citation import citations as citations
 from converse_strategies.citation import citations_content_blocks as citations_content_blocks
@@ -31,11 +33,9 @@ from converse_strategies.message import conversations as conversations
 from converse_strategies.message import messages as messages
 from converse_strategies.message import user_messages as user_messages
 from converse_strategies.metadata import token_usages as token_usages
-from converse_strategies.refused import Refused as Refused
-from converse_strategies.refused import refused_requests as refused_requests
 from converse_strategies.requests import converse_requests as converse_requests
-from converse_strategies.responses import converse_responses as converse_responses
-from converse_strategies.responses import replies as replies
+from converse_strategies.requests import converse_responses as converse_responses
+from converse_strategies.requests import replies as replies
 from converse_strategies.streams import ChunkedMessage as ChunkedMessage
 from converse_strategies.streams import chunked_messages as chunked_messages
 from converse_strategies.streams import chunkings as chunkings

@@ -22,7 +22,7 @@ from converse_harness.faults.order import OrderFault
 from converse_harness.reply.body import BareBody, ErrorBody, EventsBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.http import GATEWAY_ERRORS
-from converse_strategies import leaves, responses, shapes
+from converse_strategies import leaves, requests, shapes
 from converse_strategies.blocks import streamable
 from converse_strategies.hostile import PLACES, with_blocks, witness
 from converse_strategies.leaves import Texts, cached, chosen, composite, sampled
@@ -94,7 +94,7 @@ def stream_errors(
     known = (*bedrock.stream_exceptions(), *_UNMODELLED)
     name = draw(sampled(chosen("stream_errors", "names", names, known)))
     where = draw(PLACES)
-    answer = draw(responses.replies() if replies is None else replies)
+    answer = draw(requests.replies() if replies is None else replies)
     _check_reply("stream_errors", answer)
     code = draw(_UNMODELLED[name]) if name in _UNMODELLED else name
     shape = code[:1].upper() + code[1:]
@@ -199,7 +199,7 @@ def faulty_replies(
     selected = _selected("faulty_replies", names, levels, transports, operations)
     # The fault is drawn before the reply, because hypothesis often makes the last draws as small as possible.
     fault, where = draw(sampled(selected)), draw(PLACES)
-    answer = draw(responses.replies(kinds=wanted) if replies is None else replies)
+    answer = draw(requests.replies(kinds=wanted) if replies is None else replies)
     _check_reply("faulty_replies", answer)
     if answer.placements:
         raise InvalidArgument(f"faulty_replies: {answer.summary} has a fault already. Give replies= that are sound.")

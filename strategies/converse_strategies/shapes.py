@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import bedrock
-from converse_harness.bedrock import findings as java
+from converse_harness.bedrock import checks
 from converse_harness.bedrock.checks import INTEGERS
-from converse_harness.bedrock.walk import ShapeWalk
+from converse_harness.bedrock.service import ShapeWalk
 from converse_strategies import leaves
 from converse_strategies.leaves import cached, composite, sampled
 
@@ -40,7 +40,7 @@ def strings(pattern: str | None, low: int = 0, high: int | None = None) -> Strin
     >>> find(strings("arn:aws:bedrock:[a-z0-9-]{1,20}:[0-9]{12}:guardrail/[a-z0-9]+"), lambda text: True)
     'arn:aws:bedrock:0:000000000000:guardrail/0'
     """
-    readable = java.compiled(pattern) if pattern and pattern != _ANYTHING else None
+    readable = checks.compiled(pattern) if pattern and pattern != _ANYTHING else None
     if readable is None:
         return st.text(min_size=low, max_size=high)
     texts = st.from_regex(readable, fullmatch=True)

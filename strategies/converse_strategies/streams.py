@@ -12,8 +12,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
-from converse_harness.bedrock.cutting import ends_empty
-from converse_harness.bedrock.families import FAMILIES, Family
+from converse_harness.bedrock.families import FAMILIES, Family, ends_empty
 from converse_harness.errors import ReplyError
 from converse_harness.literals import FamilyName
 from converse_harness.stream.chunk import ByFamily, Cutter, chunk, cut_message

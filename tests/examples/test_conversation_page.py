@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, get_args
 
-from converse_harness.endpoint.changes import HISTORY_CHANGES, HistoryChangeKind
+from converse_harness.endpoint.history import HISTORY_CHANGES, HistoryChangeKind
 from converse_harness.endpoint.settings import HISTORY_LEVELS
 from tests.examples.tables import DOCS, Row, Tables, code, names, with_tables, write
 

@@ -9,7 +9,7 @@ import pytest
 
 from converse_harness.plugin.settings import OF_RUN
 from converse_harness.recordings.choices import FAILED, MODES
-from converse_harness.recordings.keys import KINDS, TYPES
+from converse_harness.recordings.lines import KINDS, TYPES
 from converse_harness.recordings.matching import MATCHES, PARTS
 from converse_harness.secret_kinds import KINDS as SECRETS
 from tests.examples.tables import DOCS, Row, Tables, code, names, with_tables, write

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from converse_harness.recordings.capture import CapturedExchange, exchange_lines
-from converse_harness.recordings.keys import KINDS
-from converse_harness.recordings.lines import dump
+from converse_harness.recordings.lines import KINDS, dump
 from converse_harness.recordings.parts import written_once
 from converse_harness.recordings.read import DamagedRecording, parse, read
 from converse_harness.recordings.replies import reply_of

@@ -21,8 +21,7 @@ import converse_harness
 import converse_strategies.strands
 from converse_harness import cli, types
 from converse_harness.plugin import parameters, settings
-from converse_harness.recordings.keys import KINDS
-from converse_harness.recordings.lines import FORMAT, VERSION
+from converse_harness.recordings.lines import FORMAT, KINDS, VERSION
 
 FILE: Final = Path(__file__).with_suffix(".txt")
 WRITE: Final = f"python -m {'.'.join(Path(__file__).with_suffix('').parts[-3:])} --write"

@@ -11,11 +11,11 @@ LEAST: Final = 90
 TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "codec": (
         "converse_harness.bedrock.codec",
-        "converse_harness.bedrock.walk",
+        "converse_harness.bedrock.service",
         "converse_harness.recordings.lines",
         "converse_harness.stream.events",
         "converse_harness.stream.frames",
-        "converse_harness.stream.headers",
+        "converse_harness.stream.frames",
     ),
     "grammar": ("converse_harness.stream.grammar",),
     "assembly": ("converse_harness.stream.assemble", "converse_harness.stream.chunk"),
@@ -29,7 +29,7 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
         "converse_harness.recordings.encodings",
         "converse_harness.recordings.leaks",
         "converse_harness.recordings.redaction",
-        "converse_harness.recordings.safe",
+        "converse_harness.recordings.write",
         "converse_harness.secret_kinds",
         "converse_harness.process_secrets",
         "converse_harness.readable",

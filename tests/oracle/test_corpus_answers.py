@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from converse_harness import bedrock
 from converse_harness.bedrock.beyond import BEYOND_MODEL, Beyond, ExtraError, MayBeAbsent
-from converse_harness.bedrock.checks import Checks
-from converse_harness.bedrock.findings import FindingKind
+from converse_harness.bedrock.checks import Checks, FindingKind
 
 HAS_ALL_THAT_IS_RECORDED = (1, 43, 117)
 OUTSIDE_THE_CORPUS = {

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from converse_harness import Endpoint, recording
-from converse_harness.endpoint.changes import HISTORY_CHANGES
+from converse_harness.endpoint.history import HISTORY_CHANGES
 from converse_harness.recordings.capture import CapturedExchange, exchange_lines
 from converse_harness.recordings.write import header, text_of, write
 from converse_harness.stream.frames import Decoder, encode

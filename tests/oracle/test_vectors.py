@@ -13,11 +13,11 @@ from converse_harness.stream.frames import (
     Decoder,
     Frame,
     FrameError,
+    FrameProblem,
     HeaderType,
     decode,
     encode,
 )
-from converse_harness.stream.headers import FrameProblem
 from tests.typed_headers import header
 
 VALID = [

@@ -267,7 +267,7 @@ def test_the_marker_is_checked_on_tests_without_the_fixture(asking: pytest.Pytes
 @pytest.mark.parametrize("value", ["None", "'x'", "b'x'", "[]", "{}", "object", "1.5"])
 @pytest.mark.parametrize("name", ["seed", "unused", "rules", "history", "sleeps", "attempts", "models", "guard"])
 def test_a_wrong_argument_of_the_marker_is_named(project: pytest.Pytester, name: str, value: str) -> None:
-    from converse_harness.plugin.checks import settings_of
+    from converse_harness.plugin.settings import settings_of
 
     right = {("attempts", "None"), ("models", "None"), ("models", "{}")}
     if (name, value) in right:

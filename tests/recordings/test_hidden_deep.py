@@ -17,7 +17,7 @@ from converse_harness.recordings import encodings
 from converse_harness.recordings.leaks import scan
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.redaction import Redaction
-from converse_harness.recordings.safe import safe_lines
+from converse_harness.recordings.write import safe_lines
 from converse_harness.secrets import MASK, mask
 from converse_harness.stream.frames import Frame, Header, HeaderType, encode
 from tests.profiles import examples

@@ -19,7 +19,7 @@ from converse_harness.recordings import encodings, leaks
 from converse_harness.recordings.leaks import Leak, scan
 from converse_harness.recordings.lines import Line
 from converse_harness.recordings.redaction import Redaction
-from converse_harness.recordings.safe import SafeLines, safe_lines, said_of_left_out, said_of_masked
+from converse_harness.recordings.write import SafeLines, safe_lines, said_of_left_out, said_of_masked
 from converse_harness.secret_kinds import KINDS, SecretKind
 from converse_harness.secrets import mask, matches
 from converse_harness.viewer.view import mask_value

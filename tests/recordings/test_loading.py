@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from converse_harness.cli.loading import CannotServe, load
+from converse_harness.cli.serving import CannotServe, load
 
 ECHO = """
 from converse_harness import reply

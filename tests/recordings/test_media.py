@@ -21,8 +21,7 @@ from converse_harness.recordings.lines import Line
 from converse_harness.recordings.media import KEY, THRESHOLD, put_back, references, set_aside
 from converse_harness.recordings.read import DamagedRecording, read
 from converse_harness.recordings.redaction import Redaction
-from converse_harness.recordings.safe import safe_lines
-from converse_harness.recordings.write import SessionWriter, header, store
+from converse_harness.recordings.write import SessionWriter, header, safe_lines, store
 from converse_harness.stream.events import encode_event, read_event
 from converse_harness.stream.frames import decode
 from converse_harness.stream.http import Request

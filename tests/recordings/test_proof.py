@@ -39,8 +39,7 @@ from converse_harness.recordings.leaks import OWN_SECRET, scan
 from converse_harness.recordings.lines import compact
 from converse_harness.recordings.read import read
 from converse_harness.recordings.replies import reply_of
-from converse_harness.recordings.safe import said_of_masked
-from converse_harness.recordings.write import SessionWriter, header
+from converse_harness.recordings.write import SessionWriter, header, said_of_masked
 from converse_harness.stream.events import encode_event, standard_frame
 from converse_harness.stream.frames import Decoder, Frame, Header, HeaderType, decode, encode
 from converse_harness.stream.http import Request

@@ -14,8 +14,7 @@ from converse_harness import DamagedData, bedrock, recording
 from converse_harness.cli.check import CheckFinding, check_file
 from converse_harness.recordings.capture import CapturedExchange, exchange_lines
 from converse_harness.recordings.check import MAX_PROBLEMS, faults_of
-from converse_harness.recordings.keys import KINDS, ONE_OF, TYPES
-from converse_harness.recordings.lines import DEEPEST
+from converse_harness.recordings.lines import DEEPEST, KINDS, ONE_OF, TYPES
 from converse_harness.recordings.read import DamagedRecording, open_file, parse, read
 from converse_harness.recordings.replies import RecordedExchange, reply_of
 from converse_harness.stream.events import encode_event

@@ -18,9 +18,8 @@ from converse_harness.recordings.capture import CapturedExchange, exchange_lines
 from converse_harness.recordings.lines import End
 from converse_harness.recordings.read import exchange_of
 from converse_harness.recordings.replies import RecordedExchange, reply_of
-from converse_harness.recordings.sent import answer_of, same, sent
 from converse_harness.recordings.source import Call, chain_source
-from converse_harness.recordings.spelling import spelled
+from converse_harness.recordings.spelling import answer_of, same, sent, spelled
 from converse_harness.stream.http import Request
 from converse_strategies import faulty_replies, replies
 from tests.profiles import examples

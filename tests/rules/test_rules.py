@@ -16,7 +16,7 @@ from converse_harness.bedrock.rules import (
     refusal_of,
     refusals_of,
 )
-from converse_harness.bedrock.rules.schemas import broken_keyword
+from converse_harness.bedrock.rules.tools import broken_keyword
 from tests.rules.asking import (
     CACHE_POINT,
     NOVA,

@@ -147,7 +147,7 @@ def test_a_start_that_is_interrupted_leaves_nothing(monkeypatch: pytest.MonkeyPa
 
     before = threading.active_count()
     with monkeypatch.context() as patched:
-        patched.setattr("converse_harness.server.thread._EventLoop", Slow)
+        patched.setattr("converse_harness.server.listener._EventLoop", Slow)
         patched.setattr(threading.Event, "wait", interrupted)
         with pytest.raises(KeyboardInterrupt):
             ConverseServer().start()
@@ -160,7 +160,7 @@ def test_an_event_loop_that_cannot_be_made_is_an_error_and_no_wait(monkeypatch: 
 
     server = ConverseServer()
     with monkeypatch.context() as patched:
-        patched.setattr("converse_harness.server.thread._EventLoop", fail)
+        patched.setattr("converse_harness.server.listener._EventLoop", fail)
         failed: list[BaseException] = []
 
         def start() -> None:
@@ -191,7 +191,7 @@ def no_pair() -> asyncio.AbstractEventLoop:
     [
         ("socket.AF_INET", None, "has no attribute 'AF_INET'"),
         ("socket.socket", None, "has no attribute 'socket'"),
-        ("converse_harness.server.thread._EventLoop", no_pair, "Invalid argument"),
+        ("converse_harness.server.listener._EventLoop", no_pair, "Invalid argument"),
         ("threading.Thread.start", no_thread, "can't start new thread"),
     ],
 )

@@ -21,8 +21,7 @@ from converse_strategies import leaves
 from converse_strategies.json_schema import broken_values, json_schemas, schema_values
 from converse_strategies.json_schema.breaking import BREAKS
 from converse_strategies.json_schema.compiling import plan
-from converse_strategies.json_schema.formats import FORMATS
-from converse_strategies.json_schema.reading import ANNOTATIONS, KEYWORDS, Node, compiled
+from converse_strategies.json_schema.reading import ANNOTATIONS, FORMATS, KEYWORDS, Node, compiled
 from converse_strategies.json_schema.schemas import LIMITED, SCALARS
 from tests.strategies.conftest import drawn, found, smallest
 

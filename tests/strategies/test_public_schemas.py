@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from converse_harness.json_schema.formats import STRING_FORMATS
 from converse_strategies import schema_values, tool_inputs
-from converse_strategies.json_schema.formats import FORMATS
+from converse_strategies.json_schema.reading import FORMATS
 
 
 class Price(BaseModel):

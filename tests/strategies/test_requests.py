@@ -24,10 +24,10 @@ from converse_strategies.requests import (
     EFFORTS,
     LEAST_MOST_TOKENS,
     converse_requests,
+    converse_responses,
     inference_configs,
     output_configs,
 )
-from converse_strategies.responses import converse_responses
 from tests.profiles import examples
 from tests.strategies.conftest import NOTED, as_botocore_reads, found, never, smallest
 

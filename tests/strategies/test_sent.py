@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from converse_harness import Response, assemble
 from converse_strategies import chunked_messages, converse_responses, replies, stream_events
-from converse_strategies.responses import responses
+from converse_strategies.requests import responses
 from tests.profiles import examples
 from tests.strategies.sent import SENT, never_sent
 

@@ -12,8 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness import Endpoint, ReplyError, StreamOrderError, assemble, bedrock, chunk, reply
-from converse_harness.bedrock.cutting import cut_text, cut_tool_input, reasoning_runs, spell_tool_input
-from converse_harness.bedrock.families import FAMILIES, NEUTRAL, Spelling, ToolInput, family_of
+from converse_harness.bedrock.families import (
+    FAMILIES,
+    NEUTRAL,
+    Spelling,
+    ToolInput,
+    cut_text,
+    cut_tool_input,
+    family_of,
+    reasoning_runs,
+    spell_tool_input,
+)
 from converse_harness.literals import StopReason, StreamException
 from converse_harness.stream.chunk import STREAMABLE, default_stop_reason, estimate_tokens
 from converse_harness.stream.grammar import check_order
@@ -162,9 +171,9 @@ WORDY = st.text(st.sampled_from("aB é\n\t 1.,-字"), max_size=600)
 @given(WORDY, st.sampled_from(sorted(FAMILIES)), st.integers(1, 9))
 def test_where_a_window_ends_changes_no_delta(text: str, name: str, size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("converse_harness.bedrock.cutting._FIRST_WINDOW", len(text) + 1)
+        patch.setattr("converse_harness.bedrock.families._FIRST_WINDOW", len(text) + 1)
         at_once = cut_text(text, FAMILIES[name])
-        patch.setattr("converse_harness.bedrock.cutting._FIRST_WINDOW", size)
+        patch.setattr("converse_harness.bedrock.families._FIRST_WINDOW", size)
         assert cut_text(text, FAMILIES[name]) == at_once
 
 

@@ -33,7 +33,7 @@ from converse_harness import (
     recording,
     reply,
 )
-from converse_harness.endpoint.changes import HISTORY_CHANGES
+from converse_harness.endpoint.history import HISTORY_CHANGES
 from converse_harness.endpoint.settings import HISTORY_LEVELS
 from converse_harness.intercept.clients import create_client
 from converse_harness.literals import StopReason

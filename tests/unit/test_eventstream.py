@@ -23,6 +23,7 @@ from converse_harness.stream.frames import (
     Decoder,
     Frame,
     FrameError,
+    FrameProblem,
     Header,
     HeaderType,
     UnwritableFrame,
@@ -31,7 +32,6 @@ from converse_harness.stream.frames import (
     encode_headers,
     frame_bytes,
 )
-from converse_harness.stream.headers import FrameProblem
 from tests.typed_headers import header, meaning
 
 NUMBER_BITS = {

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converse_harness.bedrock import codec, from_json, read_json, service, to_json, walk
+from converse_harness.bedrock import codec, from_json, read_json, service, to_json
 from converse_harness.errors import DamagedData, ReplyError
 
 GIF = b"GIF89a"
@@ -194,7 +194,7 @@ def own_model(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         from botocore.model import ServiceModel
 
         own = ServiceModel({"metadata": {}, "operations": {}, "shapes": shapes}, "own")
-        monkeypatch.setattr(walk, "body_shape", own.shape_for)
+        monkeypatch.setattr(service, "body_shape", own.shape_for)
         monkeypatch.setattr(codec, "body_shape", own.shape_for)
         for name in ("_ENCODERS", "_SENT"):
             monkeypatch.setattr(codec, name, fresh := copy(getattr(codec, name)))

@@ -20,7 +20,7 @@ import pytest
 
 from converse_harness import assemble, bedrock, chunk, samples
 from converse_harness.errors import ReplyError
-from converse_harness.samples.guardrails import PII
+from converse_harness.samples.content import PII
 from converse_harness.samples.objects import OBJECTS
 from converse_harness.samples.table import SAMPLES, VARIANTS
 from converse_harness.samples.values import SHAPES, VALUES

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness import bedrock
-from converse_harness.bedrock import FindingKind, findings, walk
+from converse_harness.bedrock import FindingKind, checks, service
 from converse_harness.bedrock.beyond import BEYOND_MODEL, Beyond, ExtraMember, MayBeAbsent, SeenIn
 from converse_harness.bedrock.checks import Checks
 from converse_harness.errors import DamagedData, ReplyError
@@ -430,7 +430,7 @@ def own_shape(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Callable[[Any], 
         from botocore.model import ServiceModel
 
         own = ServiceModel({"metadata": {}, "operations": {}, "shapes": shapes}, "own")
-        monkeypatch.setattr(walk, "body_shape", own.shape_for)
+        monkeypatch.setattr(service, "body_shape", own.shape_for)
         made = Checks(())
         return lambda value: [each.message for each in bedrock.validate(name, value, checks=made)]
 
@@ -507,7 +507,7 @@ def test_every_pattern_of_the_service_is_checked() -> None:
     assert len(found) >= 20
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert [each for each in found if findings.compiled(each) is None] == []
+        assert [each for each in found if checks.compiled(each) is None] == []
 
 
 @pytest.mark.parametrize(
@@ -528,7 +528,7 @@ def test_every_pattern_of_the_service_is_checked() -> None:
     ],
 )
 def test_patterns_mean_what_they_mean_in_java(pattern: str, matches: str, fails: str) -> None:
-    expression = findings.compiled(pattern)
+    expression = checks.compiled(pattern)
     assert expression is not None
     assert expression.fullmatch(matches)
     assert not expression.fullmatch(fails)
@@ -542,12 +542,12 @@ def test_patterns_mean_what_they_mean_in_java(pattern: str, matches: str, fails:
     ],
 )
 def test_patterns_that_python_cannot_say_are_not_checked(pattern: str) -> None:
-    assert findings.compiled(pattern) is None
+    assert checks.compiled(pattern) is None
 
 
 @given(pattern=st.text(st.sampled_from(r"ab\[]^-&|~.()*+?{}1,$pP:<!=>"), max_size=12) | st.text(max_size=8))
 def test_no_pattern_ever_fails_or_warns(pattern: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        expression = findings.compiled(pattern)
+        expression = checks.compiled(pattern)
         assert expression is None or expression.flags & re.ASCII

@@ -23,8 +23,8 @@ from converse_harness.viewer import (
     plain,
     policy,
 )
-from converse_harness.viewer.pieces import changed_events
-from converse_harness.viewer.report import FailedTest, ShownFake, ShownTest, report_html
+from converse_harness.viewer.answer import changed_events
+from converse_harness.viewer.page import FailedTest, ShownFake, ShownTest, report_html
 
 VOID = {"meta", "input"}
 

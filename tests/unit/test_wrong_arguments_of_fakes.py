@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from converse_harness import ConverseServer, Endpoint, Fake, HttpxFake, ReplyError, fake_converse, reply
-from converse_harness.bedrock.findings import shown
+from converse_harness.bedrock.checks import shown
 from converse_harness.endpoint.settings import ALLOWED
 
 

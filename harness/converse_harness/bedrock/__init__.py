@@ -6,9 +6,8 @@ JSON and back.
 """
 
 from converse_harness.bedrock.beyond import BEYOND_MODEL, Beyond
-from converse_harness.bedrock.checks import JSON_CHECKS, check, validate
+from converse_harness.bedrock.checks import JSON_CHECKS, FindingKind, Violation, check, validate
 from converse_harness.bedrock.codec import from_json, read_json, to_json
-from converse_harness.bedrock.findings import FindingKind, Violation
 from converse_harness.bedrock.service import (
     CONTROL_PLANE,
     SERVICE,

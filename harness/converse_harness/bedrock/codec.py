@@ -9,10 +9,8 @@ from datetime import UTC, datetime
 from json.encoder import encode_basestring
 from typing import Any, Final
 
-from converse_harness.bedrock.checks import INTEGERS
-from converse_harness.bedrock.findings import is_array, is_object, shown
-from converse_harness.bedrock.service import Shape, body_shape, is_document
-from converse_harness.bedrock.walk import ShapeWalk
+from converse_harness.bedrock.checks import INTEGERS, is_array, is_object, shown
+from converse_harness.bedrock.service import Shape, ShapeWalk, body_shape, is_document
 from converse_harness.errors import DamagedData, ReplyError
 
 Reader = Callable[[Any], Any]

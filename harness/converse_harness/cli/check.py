@@ -20,8 +20,7 @@ from converse_harness.process_secrets import own_secrets
 from converse_harness.recordings import leaks, media
 from converse_harness.recordings.check import illegal, problems_of, violations
 from converse_harness.recordings.choices import FAILED_SUFFIX
-from converse_harness.recordings.keys import said
-from converse_harness.recordings.lines import Line
+from converse_harness.recordings.lines import Line, said
 from converse_harness.recordings.matching import asked_in
 from converse_harness.recordings.read import DamagedRecording, Rows, session_of, text_of_file
 from converse_harness.recordings.redaction import without_secrets

@@ -13,8 +13,7 @@ from typing import Final
 
 from converse_harness.cli.terminal import DIM, Arguments, CommandFailed, UsageFailed, counted, say
 from converse_harness.recordings.modes import remove_recording
-from converse_harness.recordings.pruning import named_in_sources, remove_exchanges, usual_path
-from converse_harness.recordings.use import Use, read_use
+from converse_harness.recordings.pruning import Use, named_in_sources, read_use, remove_exchanges, usual_path
 from converse_harness.shell import joined, words
 
 DESCRIPTION: Final = (

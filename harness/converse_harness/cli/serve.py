@@ -12,9 +12,21 @@ from typing import Any, Final, cast
 
 from converse_harness.bedrock.rules import LEVELS
 from converse_harness.cases import CASES
-from converse_harness.cli.loading import Watcher, counted_in, load, load_case
-from converse_harness.cli.ready import forget, ready_file, when_stdin_closes
-from converse_harness.cli.serving import ADDRESS, Ended, announce, call_next, print_call, running
+from converse_harness.cli.serving import (
+    ADDRESS,
+    Ended,
+    Watcher,
+    announce,
+    call_next,
+    counted_in,
+    forget,
+    load,
+    load_case,
+    print_call,
+    ready_file,
+    running,
+    when_stdin_closes,
+)
 from converse_harness.cli.terminal import BOLD, RED, Arguments, UsageFailed, say_now
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Script

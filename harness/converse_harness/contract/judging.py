@@ -15,11 +15,12 @@ from converse_harness.contract.expectations import (
     Expectation,
     ExpectedAnswer,
     StopClass,
+    difference,
     expectation_of,
     parsed,
+    refusal_of_kept,
 )
 from converse_harness.contract.outcome import Outcome, ToolCall
-from converse_harness.contract.places import difference, refusal_of_kept
 from converse_harness.contract.running import TOOL
 from converse_harness.endpoint.call import Call
 

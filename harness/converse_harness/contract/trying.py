@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 from weakref import WeakKeyDictionary
 
 from converse_harness import reply
-from converse_harness.contract.expectations import expectation_of, is_endless
+from converse_harness.contract.expectations import SHOWN_BY, expectation_of, is_endless, unshown
 from converse_harness.contract.judging import FOLLOW_UP, Flaw, Verdict, judge, mishandled
 from converse_harness.contract.outcome import Outcome
-from converse_harness.contract.places import SHOWN_BY, unshown
 from converse_harness.contract.running import PATIENT, SHORT_TIME, OwnRun, SetUpFailed, Target, run
 from converse_harness.contract.verdicts import Failed, Seen, Tried
 from converse_harness.errors import CallError, ReplyError

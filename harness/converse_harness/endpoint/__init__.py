@@ -14,18 +14,17 @@ from converse_harness.bedrock.rules.asked import conversation_in
 from converse_harness.endpoint import failure_texts, operations
 from converse_harness.endpoint.cache import PromptCache
 from converse_harness.endpoint.call import CONVERSATIONS, SCRIPTED, Call, CallOutcome
-from converse_harness.endpoint.changes import HISTORY_CHANGES, KEEP_ANSWERS, changed_answer
 from converse_harness.endpoint.condition import NAMED, check_answer, in_short
 from converse_harness.endpoint.control_plane import ANSWERS
 from converse_harness.endpoint.conversation import Conversation
 from converse_harness.endpoint.expected import ExpectedRefusal, is_expected
+from converse_harness.endpoint.history import HISTORY_CHANGES, KEEP_ANSWERS, changed_answer
 from converse_harness.endpoint.occasion import Occasion
 from converse_harness.endpoint.outputs import output_response
 from converse_harness.endpoint.render import Renderer, error_json
 from converse_harness.endpoint.replacing import Replacing
-from converse_harness.endpoint.responders import Responder, each_reply
 from converse_harness.endpoint.rewrites import cache_use
-from converse_harness.endpoint.script import Replies, Script, Slot
+from converse_harness.endpoint.script import Replies, Responder, Script, Slot, each_reply
 from converse_harness.endpoint.settings import HistoryLevel, check_settings
 from converse_harness.endpoint.unknown_paths import gets_no_answer, no_answer
 from converse_harness.endpoint.usage import count_tokens

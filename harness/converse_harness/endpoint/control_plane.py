@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
-from converse_harness.bedrock.listed import listed_model, listed_models, provider_of
-from converse_harness.bedrock.models import bare, standing, stands_for
+from converse_harness.bedrock.models import bare, listed_model, listed_models, provider_of, standing, stands_for
 from converse_harness.endpoint.call import Call
 
 _REGION: Final = "us-east-1"

@@ -9,10 +9,10 @@ from typing import Any, Final, NamedTuple
 from weakref import ref
 
 from converse_harness.endpoint.call import SCRIPTED, Call
-from converse_harness.endpoint.changes import HistoryChange
 from converse_harness.endpoint.history import (
     AssistantTurn,
     GivenAnswer,
+    HistoryChange,
     SentHistory,
     TurnReader,
     given_answer,

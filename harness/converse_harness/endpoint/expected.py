@@ -9,8 +9,7 @@ from typing import Final, Protocol, Self, cast
 
 from converse_harness.bedrock.rules import BY_NAME, Refusal, Rule, RuleLevel
 from converse_harness.bedrock.service import nearest
-from converse_harness.endpoint.call import Call
-from converse_harness.endpoint.calls import Calls
+from converse_harness.endpoint.call import Call, Calls
 from converse_harness.errors import ConverseHarnessError, NotRefused, RefusedRequest, ReplyError
 from converse_harness.secrets import mask
 from converse_harness.user_lines import calling_line

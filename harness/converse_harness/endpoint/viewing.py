@@ -12,7 +12,7 @@ from converse_harness.endpoint.render import in_aws_form
 from converse_harness.json_values import is_array, is_object, json_text, parsed_json
 from converse_harness.process_secrets import own_secrets
 from converse_harness.viewer import call_html, notebook_html
-from converse_harness.viewer.pieces import changed_events
+from converse_harness.viewer.answer import changed_events
 from converse_harness.viewer.view import CallView, RefusedBy, mask_value, plain
 
 Clean = Callable[[Any], Any]

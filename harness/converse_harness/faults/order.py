@@ -14,9 +14,20 @@ from functools import partial
 from typing import Any, Final
 
 from converse_harness.errors import ReplyError
-from converse_harness.faults import positions
-from converse_harness.faults.model import FAILS, HANDS_OUT, PARSER, SKIPS, Fault, FaultLevel, FaultPlacement, Place
-from converse_harness.faults.positions import Event, Events, Where
+from converse_harness.faults import model
+from converse_harness.faults.model import (
+    FAILS,
+    HANDS_OUT,
+    PARSER,
+    SKIPS,
+    Event,
+    Events,
+    Fault,
+    FaultLevel,
+    FaultPlacement,
+    Place,
+    Where,
+)
 from converse_harness.stream.grammar import kind
 
 Stream = list[dict[str, Any]]
@@ -115,7 +126,7 @@ def _change(edit: Callable[[dict[str, Any]], None], events: Stream, position: in
 def _renumber(by: int, events: Stream, position: int) -> Stream:
     """Add `by` to the contentBlockIndex of the event at the position and of each later event."""
     for place in range(position, len(events)):
-        if positions.OF_BLOCK(events, place):
+        if model.OF_BLOCK(events, place):
             (members,) = events[place].values()
             members["contentBlockIndex"] += by
     return events
@@ -150,174 +161,172 @@ _CITATION: Final = {"contentBlockDelta": {"delta": {"citation": {"title": "x"}}}
 _STILL_OPEN: Final = r" in block \d+ \(|the open block is"
 
 _TABLE: Final = (
-    OrderFault(
-        "no_events", "There is no event at all.", "ends before any messageStart", positions.first, lambda _, __: []
-    ),
-    OrderFault("no_message_start", "The messageStart is missing.", "before any messageStart", positions.first, _drop),
+    OrderFault("no_events", "There is no event at all.", "ends before any messageStart", model.first, lambda _, __: []),
+    OrderFault("no_message_start", "The messageStart is missing.", "before any messageStart", model.first, _drop),
     OrderFault(
         "second_message_start",
         "A second messageStart comes.",
         "is messageStart ",
-        positions.anywhere,
+        model.anywhere,
         partial(_insert, {"messageStart": {"role": "assistant"}}),
     ),
     OrderFault(
         "no_message_stop",
         "The messageStop is missing.",
         "is metadata where no block",
-        positions.is_a("messageStop"),
+        model.is_a("messageStop"),
         _drop,
     ),
     OrderFault(
         "second_message_stop",
         "The messageStop comes twice.",
         "is messageStop after",
-        positions.is_a("messageStop"),
+        model.is_a("messageStop"),
         _repeat,
     ),
     OrderFault(
         "message_stop_in_block",
         "The messageStop comes in a block.",
         "is messageStop in",
-        positions.before_the_one("messageStop", positions.IN_BLOCK),
+        model.before_the_one("messageStop", model.IN_BLOCK),
         partial(_move, "messageStop"),
     ),
     OrderFault(
         "no_metadata",
         "The metadata is missing.",
         "The stream ends after messageStop",
-        positions.is_a("metadata"),
+        model.is_a("metadata"),
         _drop,
     ),
     OrderFault(
         "second_metadata",
         "The metadata comes twice.",
         "is metadata after metadata",
-        positions.is_a("metadata"),
+        model.is_a("metadata"),
         _repeat,
     ),
     OrderFault(
         "metadata_early",
         "The metadata comes before messageStop.",
         "is metadata (where|in)",
-        positions.before_the_one("metadata", positions.before_the_end),
+        model.before_the_one("metadata", model.before_the_end),
         partial(_move, "metadata"),
     ),
     OrderFault(
         "cut_off",
         "The stream ends before its messageStop.",
         "The stream ends",
-        positions.before_the_end,
+        model.before_the_end,
         lambda e, at: e[: at + 1],
     ),
     OrderFault(
         "cut_in_tool_input",
         "The stream ends in the middle of a tool's input.",
         "The stream ends",
-        positions.inside_tool_input,
+        model.inside_tool_input,
         lambda e, at: e[: at + 1],
     ),
-    OrderFault("no_block_start", "A contentBlockStart is missing.", "where no block is open", positions.START, _drop),
+    OrderFault("no_block_start", "A contentBlockStart is missing.", "where no block is open", model.START, _drop),
     OrderFault(
         "second_block_start",
         "A contentBlockStart comes twice.",
         r"is contentBlockStart\.\w+ in block",
-        positions.START,
+        model.START,
         _repeat,
     ),
-    OrderFault("no_block_stop", "A contentBlockStop is missing.", _STILL_OPEN, positions.CLOSE, _drop),
+    OrderFault("no_block_stop", "A contentBlockStop is missing.", _STILL_OPEN, model.CLOSE, _drop),
     OrderFault(
         "second_block_stop",
         "A contentBlockStop comes twice.",
         "is contentBlockStop where no block is open",
-        positions.CLOSE,
+        model.CLOSE,
         _repeat,
     ),
     OrderFault(
         "block_without_delta",
         "A block that has no contentBlockStart has no delta either.",
         "is contentBlockStop where no block is open",
-        positions.only_delta,
+        model.only_delta,
         _drop,
     ),
     OrderFault(
-        "blocks_interleaved", "A block begins before the last one ended.", _STILL_OPEN, positions.between_blocks, _swap
+        "blocks_interleaved", "A block begins before the last one ended.", _STILL_OPEN, model.between_blocks, _swap
     ),
     OrderFault(
         "index_skipped",
         "A contentBlockIndex is left out.",
         "the next block is",
-        positions.opening,
+        model.opening,
         partial(_renumber, 1),
     ),
     OrderFault(
         "index_repeated",
         "A block has the contentBlockIndex of the block before it.",
         "the next block is",
-        positions.opening_later,
+        model.opening_later,
         partial(_renumber, -1),
     ),
     OrderFault(
         "index_of_another_block",
         "An event has the contentBlockIndex of a block that is not the open one.",
         "the open block is",
-        positions.in_open_block,
+        model.in_open_block,
         partial(_change, _index_of_next),
     ),
     OrderFault(
         "no_index",
         "A contentBlockIndex is missing.",
         "has contentBlockIndex None",
-        positions.OF_BLOCK,
+        model.OF_BLOCK,
         partial(_change, _no_index),
     ),
     OrderFault(
         "delta_after_block",
         "A delta comes after its block.",
         "the next block is",
-        positions.CLOSE,
+        model.CLOSE,
         partial(_insert, _TEXT),
     ),
     OrderFault(
         "text_in_tool_use",
         "A text delta comes in a toolUse block.",
         r"is contentBlockDelta\.text in block \d+ \(toolUse\)",
-        positions.is_a("contentBlockStart.toolUse", "contentBlockDelta.toolUse"),
+        model.is_a("contentBlockStart.toolUse", "contentBlockDelta.toolUse"),
         partial(_insert, _TEXT),
     ),
     OrderFault(
         "tool_input_in_text",
         "A toolUse delta comes in a block of text.",
         r"is contentBlockDelta\.toolUse in block \d+ \((text|cited)\)",
-        positions.is_a("contentBlockDelta.text"),
+        model.is_a("contentBlockDelta.text"),
         partial(_insert, _TOOL_INPUT),
     ),
     OrderFault(
         "citation_after_text",
         "A citation comes after the text that it supports.",
         r"is contentBlockDelta\.citation in block \d+ \((text|cited)\)",
-        positions.is_a("contentBlockDelta.text"),
+        model.is_a("contentBlockDelta.text"),
         partial(_insert, _CITATION),
     ),
     OrderFault(
         "reasoning_after_signature",
         "Reasoning goes on after its signature.",
         r"is contentBlockDelta\.reasoningContent\.text in block \d+ \(signed\)",
-        positions.is_a("contentBlockDelta.reasoningContent.signature"),
+        model.is_a("contentBlockDelta.reasoningContent.signature"),
         partial(_insert, _REASONING),
     ),
     OrderFault(
         "reasoning_after_redacted",
         "Reasoning text comes in a block that is redacted.",
         r"is contentBlockDelta\.reasoningContent\.text in block \d+ \(redacted\)",
-        positions.is_a("contentBlockDelta.reasoningContent.redactedContent"),
+        model.is_a("contentBlockDelta.reasoningContent.redactedContent"),
         partial(_insert, _REASONING),
     ),
     OrderFault(
         "event_after_exception",
         "Events follow an exception frame.",
         "after an exception frame, which ends a stream",
-        positions.not_last,
+        model.not_last,
         partial(_insert, {"throttlingException": {"message": "Too many requests, please wait before trying again."}}),
         botocore=FAILS,
     ),
@@ -325,7 +334,7 @@ _TABLE: Final = (
         "unknown_event",
         "An event has a type that is not in the model.",
         "is ping ",
-        positions.anywhere,
+        model.anywhere,
         partial(_insert, {"ping": {}}),
         botocore=SKIPS,
     ),
@@ -333,21 +342,21 @@ _TABLE: Final = (
         "event_without_type",
         "An event has no key.",
         "^no key in one event",
-        positions.one_type,
+        model.one_type,
         partial(_change, lambda event: event.clear()),
     ),
     OrderFault(
         "event_of_two_types",
         "An event has two keys.",
         "^'.*' and '.*' in one event",
-        positions.one_type,
+        model.one_type,
         partial(_change, lambda event: event.update({"messageStart" if "metadata" in event else "metadata": {}})),
     ),
     OrderFault(
         "start_without_member",
         "The start of a block is an empty union.",
         "contentBlockStart.start is {}; it has exactly one",
-        positions.START,
+        model.START,
         partial(_change, lambda event: event["contentBlockStart"].update(start={})),
         botocore=PARSER,
     ),
@@ -355,7 +364,7 @@ _TABLE: Final = (
         "delta_without_member",
         "A delta is an empty union.",
         "contentBlockDelta.delta is {}; it has exactly one",
-        positions.DELTA,
+        model.DELTA,
         partial(_change, lambda event: event["contentBlockDelta"].update(delta={})),
         botocore=PARSER,
     ),
@@ -363,7 +372,7 @@ _TABLE: Final = (
         "delta_of_two_members",
         "A delta is a union of two members.",
         r"(?s)contentBlockDelta\.delta is \{.+\}; it has exactly one",
-        positions.DELTA,
+        model.DELTA,
         partial(_change, _two_deltas),
         botocore=PARSER,
     ),
@@ -371,7 +380,7 @@ _TABLE: Final = (
         "reasoning_without_member",
         "A delta's reasoningContent is an empty union.",
         r"contentBlockDelta\.delta\.reasoningContent is {}; it has exactly one",
-        positions.is_a("contentBlockDelta.reasoningContent"),
+        model.is_a("contentBlockDelta.reasoningContent"),
         partial(_change, lambda event: event["contentBlockDelta"]["delta"].update(reasoningContent={})),
         botocore=PARSER,
     ),

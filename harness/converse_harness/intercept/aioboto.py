@@ -17,13 +17,12 @@ from typing import Any, Final, cast
 from converse_harness.intercept import registry
 from converse_harness.intercept.boto import ask, errors_of_botocore, outlasts, patience, wait_for
 from converse_harness.intercept.capture import forwarding
-from converse_harness.intercept.exchange import TransportExchange, headers
+from converse_harness.intercept.exchange import ResponseReader, TransportExchange, headers
 from converse_harness.intercept.forward_boto import check_captured, with_capturing_content
 from converse_harness.intercept.guard import raise_blocked, refuse_unsigned
-from converse_harness.intercept.httpx_bodies import BREAKS
+from converse_harness.intercept.httpx_transports import BREAKS
 from converse_harness.intercept.keys import is_bedrock
 from converse_harness.intercept.patches import replacement
-from converse_harness.intercept.reader import ResponseReader
 
 
 @replacement

@@ -31,12 +31,11 @@ from urllib3.exceptions import HTTPError, ProtocolError, ReadTimeoutError
 
 from converse_harness.intercept import registry
 from converse_harness.intercept.capture import CapturingBody, forwarding
-from converse_harness.intercept.exchange import OpenFake, TransportExchange, headers
+from converse_harness.intercept.exchange import OpenFake, ResponseReader, TransportExchange, headers
 from converse_harness.intercept.forward_boto import check_captured
 from converse_harness.intercept.guard import raise_blocked, refuse_unsigned
 from converse_harness.intercept.keys import is_bedrock
 from converse_harness.intercept.patches import replacement
-from converse_harness.intercept.reader import ResponseReader
 from converse_harness.recordings.write import AnyExchange
 from converse_harness.stream.http import HttpResponse, Request
 

@@ -11,13 +11,11 @@ from weakref import WeakSet
 
 from converse_harness.bedrock.rules import RuleLevel
 from converse_harness.endpoint import Endpoint
-from converse_harness.endpoint.call import Call
-from converse_harness.endpoint.calls import Calls
+from converse_harness.endpoint.call import Call, Calls
 from converse_harness.endpoint.expected import is_expected
 from converse_harness.endpoint.failure_texts import forgotten, shortened, transcript, unused_replies
-from converse_harness.endpoint.responders import Responder
 from converse_harness.endpoint.rewrites import CacheSummary
-from converse_harness.endpoint.script import Replies, scripted_in_short
+from converse_harness.endpoint.script import Replies, Responder, scripted_in_short
 from converse_harness.endpoint.settings import HistoryLevel, check_settings
 from converse_harness.errors import BlockedConnection, RefusedRequest, TransportError, UnexpectedCall
 from converse_harness.intercept import children, observers

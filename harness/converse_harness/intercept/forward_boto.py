@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from converse_harness.errors import TransportError
 from converse_harness.intercept.capture import FORWARDED, Capture, CapturingBody
-from converse_harness.intercept.httpx_bodies import of_library
+from converse_harness.intercept.httpx_transports import of_library
 
 _MADE_ELSEWHERE: Final = (
     "cannot record a call to Bedrock: the HTTP session {session} answered with a response made elsewhere, of which "

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Final, TypeVar, Unpack, cast
 
-from converse_harness.endpoint.responders import Responder
-from converse_harness.endpoint.script import Replies
+from converse_harness.endpoint.script import Replies, Responder
 from converse_harness.endpoint.settings import check_settings
 from converse_harness.intercept import registry
 from converse_harness.intercept.decorators import under

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pytest
 
-from converse_harness.plugin.checks import settings_of
 from converse_harness.plugin.outcome import HOOKS, Hooks
-from converse_harness.plugin.settings import add_options, refuse_inside_given
+from converse_harness.plugin.settings import add_options, refuse_inside_given, settings_of
 
 if TYPE_CHECKING:
     from converse_harness.cases import Case

@@ -5,14 +5,18 @@ from __future__ import annotations
 import inspect
 import linecache
 import re
+import sys
+import threading
 from collections.abc import Iterator
+from pathlib import Path
 from traceback import walk_tb
 from types import CodeType, FunctionType, TracebackType
 from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 
 from converse_harness.errors import ConverseHarnessError
+from converse_harness.faults.model import Transport
 from converse_harness.plugin.settings import kept_error
-from converse_harness.user_lines import is_users
+from converse_harness.user_lines import UserLine, is_users, user_frame
 
 if TYPE_CHECKING:
     import pytest
@@ -135,3 +139,22 @@ def _is_users(error: BaseException) -> bool:
     """Whether the user's own code raised an error, such as an assertion of the test."""
     frames = [frame for frame, _ in walk_tb(error.__traceback__)]
     return bool(frames) and is_users(frames[-1].f_code.co_filename)
+
+
+SOCKETS: Final[tuple[Transport, ...]] = ("server", "asgi")
+"""The transports whose clients may run in another process. Their lines of code and read timeouts are unknown here."""
+
+
+def line_that_asked(transport: Transport | None, thread: int, root: Path) -> str:
+    """Return the path (relative to `root`) and number of the user's line that is making a call; "" if it is unknown.
+
+    The line is that of the innermost frame outside of installed packages and Python itself. If a framework makes the
+    call in a thread without such a frame, the frames of `thread`, the id of the thread that runs the test, are
+    searched.
+    """
+    if transport in SOCKETS:
+        return ""
+    frame = user_frame(inspect.currentframe())
+    if frame is None and thread != threading.get_ident():
+        frame = user_frame(sys._current_frames().get(thread))  # pyright: ignore[reportPrivateUsage]
+    return "" if frame is None else UserLine(frame.f_code.co_filename, frame.f_lineno).relative_to(root)

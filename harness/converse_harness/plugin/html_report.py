@@ -27,7 +27,7 @@ from converse_harness.recordings.redaction import value_without_secrets
 from converse_harness.recordings.write import write
 from converse_harness.viewer.call import call_html, overview_html
 from converse_harness.viewer.html import Html
-from converse_harness.viewer.report import FailedTest, ShownFake, ShownTest, report_html
+from converse_harness.viewer.page import FailedTest, ShownFake, ShownTest, report_html
 
 _CALLS: Final = "converse_calls"
 """The name of the attribute in which pytest's report carries the number of calls and the fakes. A user property would

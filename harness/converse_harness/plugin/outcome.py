@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from converse_harness.plugin import checks, settings
+from converse_harness.plugin import settings
 from converse_harness.plugin.attached import attach
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Hooks:
         notes = sys.modules.get("converse_harness.notes")  # None unless a pytest run around this one loaded the module
         if notes is not None:
             self._stack.enter_context(notes.set_aside())
-        checks.check_run(config)
+        settings.check_run(config)
         for marker in settings.MARKERS:
             config.addinivalue_line("markers", marker)
         # The Tally registers the recordings of all tests. It is needed if tests may record, or if unused recordings may
@@ -179,7 +179,7 @@ class Hooks:
         """
         __tracebackhide__ = True
         if item.get_closest_marker("converse") is not None:
-            checks.marked_with(item)
+            settings.marked_with(item)
         if item.get_closest_marker(settings.MARKER) is not None:
             from converse_harness.plugin.recording import begin
 
@@ -191,7 +191,7 @@ class Hooks:
         if self._recording is not None and request.scope == "function":
             self._recording.answer()
         if self.server is not None:
-            self.server.settings = checks.settings_of(request.node)
+            self.server.settings = settings.settings_of(request.node)
 
     def adopt(self, item: pytest.Item, fake: Fake) -> None:
         """Register the fake that a fixture made for a test, so that the problems of the fake fail the test.
@@ -216,7 +216,7 @@ class Hooks:
             self._recording.answer()  # opens a fake for a test without function-scoped fixtures
         before = settings.open_fakes()
         if self.server is not None:
-            self.server.settings = checks.settings_of(item)
+            self.server.settings = settings.settings_of(item)
             self.server.recent.clear()
         try:
             result = yield from self.pytest_guarded_phase()

@@ -15,9 +15,8 @@ from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Queue
 from converse_harness.errors import ConverseHarnessError, DamagedData, UnexpectedCall, one_of
 from converse_harness.intercept.fake import Fake
-from converse_harness.plugin.checks import settings_of
 from converse_harness.plugin.frames import hide_clients, with_causes
-from converse_harness.plugin.settings import MARKER, chosen, own_fakes, record_setting, refuse_inside_given
+from converse_harness.plugin.settings import MARKER, chosen, own_fakes, record_setting, refuse_inside_given, settings_of
 from converse_harness.plugin.tally import Tally, arguments_of, number, relative, shown
 from converse_harness.recordings import choices
 from converse_harness.recordings.modes import MissingRecording, Unrecorded, open_session, save_or_set_aside

@@ -24,7 +24,7 @@ from converse_harness.endpoint.rehearsal import RehearsalTarget, own_rules, targ
 from converse_harness.endpoint.rehearsal_report import Asked, LeftOut, RefusedCall, RehearsalReport
 from converse_harness.errors import ReplyError
 from converse_harness.intercept.observers import watching
-from converse_harness.plugin.lines import line_that_asked
+from converse_harness.plugin.frames import line_that_asked
 from converse_harness.plugin.report import masked
 from converse_harness.plugin.settings import models_of
 

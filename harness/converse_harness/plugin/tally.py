@@ -17,8 +17,8 @@ import pytest
 from converse_harness.errors import ReplyError
 from converse_harness.plugin.settings import MARKER, folder
 from converse_harness.recordings import choices
+from converse_harness.recordings.pruning import Use, write_use
 from converse_harness.recordings.redaction import Redaction
-from converse_harness.recordings.use import Use, write_use
 from converse_harness.secrets import mask
 
 _ARGUMENTS: Final = {

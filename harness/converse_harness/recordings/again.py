@@ -8,8 +8,7 @@ from typing import Any, Final, TypeGuard
 
 from converse_harness.json_values import canonical, is_array, is_object, leaves, mapped, object_of, parsed_json
 from converse_harness.recordings.differences import aligned
-from converse_harness.recordings.keys import ONE_OF
-from converse_harness.recordings.lines import Line
+from converse_harness.recordings.lines import ONE_OF, Line
 from converse_harness.recordings.matching import LINKS, WORD
 from converse_harness.recordings.parts import exchanges_in
 

@@ -9,8 +9,16 @@ from typing import Final
 from converse_harness.endpoint.operations import control_route, route
 from converse_harness.errors import DamagedData
 from converse_harness.recordings.check import faults_of
-from converse_harness.recordings.keys import ONE_OF, is_header
-from converse_harness.recordings.lines import End, Line, body_members, bytes_line, frame_line, request_members
+from converse_harness.recordings.lines import (
+    ONE_OF,
+    End,
+    Line,
+    body_members,
+    bytes_line,
+    frame_line,
+    is_header,
+    request_members,
+)
 from converse_harness.recordings.read import exchange_of
 from converse_harness.stream.frames import PRELUDE_LENGTH, Decoder, encode
 from converse_harness.stream.http import (

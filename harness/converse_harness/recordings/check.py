@@ -20,7 +20,7 @@ from converse_harness.bedrock.service import nearest
 from converse_harness.endpoint.operations import labels
 from converse_harness.errors import ConverseHarnessError, DamagedData, StreamOrderError
 from converse_harness.json_values import is_object
-from converse_harness.recordings.keys import (
+from converse_harness.recordings.lines import (
     FOLLOWS,
     KINDS,
     LONGEST,
@@ -28,13 +28,16 @@ from converse_harness.recordings.keys import (
     TYPES,
     WHOLE,
     Key,
+    Line,
     Problem,
+    body_bytes,
+    event_of,
+    frame_bytes_of,
     hint,
     is_text,
     kind_of,
     said,
 )
-from converse_harness.recordings.lines import Line, body_bytes, event_of, frame_bytes_of
 from converse_harness.recordings.parts import MissingPart, Parts
 from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.stream.events import PADDING

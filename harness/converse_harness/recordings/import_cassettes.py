@@ -20,8 +20,7 @@ from converse_harness.recordings.lines import compact
 from converse_harness.recordings.read import read
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.replies import reply_of
-from converse_harness.recordings.safe import said_of_masked
-from converse_harness.recordings.write import SessionWriter
+from converse_harness.recordings.write import SessionWriter, said_of_masked
 from converse_harness.reply.body import shorten
 from converse_harness.stream.frames import PRELUDE_LENGTH, decode
 from converse_harness.stream.http import ERROR_NAME, GATEWAY_ERROR, GATEWAY_ERRORS, SERVICE_ERROR, Request

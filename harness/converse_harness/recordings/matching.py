@@ -24,8 +24,7 @@ from converse_harness.json_values import (
     objects_of,
 )
 from converse_harness.process_secrets import own_secrets
-from converse_harness.recordings.keys import KINDS
-from converse_harness.recordings.lines import FORMS, request_members
+from converse_harness.recordings.lines import FORMS, KINDS, request_members
 from converse_harness.recordings.replies import RecordedExchange
 from converse_harness.secret_kinds import ACCOUNT_IN_ARN
 from converse_harness.secrets import MASK, STAND_IN, compiled

@@ -124,7 +124,7 @@ def save_or_set_aside(writer: SessionWriter, *, passed: bool, failed: Failed = "
     `choices.FAILED` describes the values of `failed`. A session without answers is not saved, and the old file stays
     unchanged. If the test passed, the file that an earlier failed run saved beside the recording is removed.
     """
-    from converse_harness.recordings.safe import said_of_masked
+    from converse_harness.recordings.write import said_of_masked
 
     exchanges = len(writer.answered)
     if not exchanges or (failed == "drop" and not passed):

@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from converse_harness.errors import ConverseHarnessError, DamagedData
 from converse_harness.json_values import canonical, is_array, is_object, mapped, member_of, object_of
-from converse_harness.recordings.keys import ANSWER, MESSAGE, PART_MEMBERS, said
-from converse_harness.recordings.lines import Line, event_as_sent
+from converse_harness.recordings.lines import ANSWER, MESSAGE, PART_MEMBERS, Line, event_as_sent, said
 from converse_harness.recordings.media import MARK
 from converse_harness.stream.assemble import assemble
 from converse_harness.stream.grammar import StreamOrder

@@ -18,8 +18,7 @@ from converse_harness.errors import DamagedData
 from converse_harness.json_values import is_deeper
 from converse_harness.recordings import media
 from converse_harness.recordings.check import is_newer, line_problems, problems_after, problems_of, violations
-from converse_harness.recordings.keys import Problem, said
-from converse_harness.recordings.lines import DEEPEST, FORMAT, VERSION, Line
+from converse_harness.recordings.lines import DEEPEST, FORMAT, VERSION, Line, Problem, said
 from converse_harness.recordings.parts import MissingPart, Parts, exchanges_in
 from converse_harness.recordings.replies import Answer, RecordedExchange, RecordedSession
 

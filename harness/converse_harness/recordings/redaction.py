@@ -22,8 +22,8 @@ from converse_harness.json_values import columns, is_array, is_object
 from converse_harness.process_secrets import own_secrets
 from converse_harness.recordings.decoding import LINE_OF_JSON, is_pair, levels, value_names, views_of
 from converse_harness.recordings.encodings import GZIP, STANDARD, unpacked
-from converse_harness.recordings.keys import KINDS as KINDS_OF_LINES
 from converse_harness.recordings.leaks import OWN_SECRET, Accounts, Leak, all_views, leaks_in, streamed
+from converse_harness.recordings.lines import KINDS as KINDS_OF_LINES
 from converse_harness.recordings.lines import Line, without_contradiction
 from converse_harness.recordings.spans import FindChanges, deep, masked, masking, masking_accounts, spread
 from converse_harness.secret_kinds import ACCOUNTS, KINDS

@@ -23,8 +23,7 @@ from converse_harness.json_values import (
     objects_of,
     parsed_json,
 )
-from converse_harness.recordings.keys import ONE_OF
-from converse_harness.recordings.lines import body_bytes
+from converse_harness.recordings.lines import ONE_OF, body_bytes
 from converse_harness.recordings.matching import LINKS, WORD
 from converse_harness.recordings.parts import message_of
 from converse_harness.recordings.replies import RecordedExchange

@@ -16,7 +16,7 @@ from converse_harness.recordings.lines import Line, body_bytes, event_of
 from converse_harness.recordings.replies import RecordedExchange, reply_of
 from converse_harness.reply.body import summarize_block
 from converse_harness.stream.assemble import Response, assemble
-from converse_harness.viewer.pieces import changed_events
+from converse_harness.viewer.answer import changed_events
 from converse_harness.viewer.view import CallView, mask_value, plain
 
 _MOST: Final = 20_000

@@ -31,9 +31,8 @@ from converse_harness.reply.failures import (
 )
 from converse_harness.reply.guardrails import guardrail_blocked, guardrail_masked, guardrail_passed
 from converse_harness.reply.improvised import improvised
-from converse_harness.reply.messages import message
+from converse_harness.reply.messages import cited, json, message, reasoning, text, tool_use, tool_uses
 from converse_harness.reply.output import output
-from converse_harness.reply.plain import cited, json, reasoning, text, tool_use, tool_uses
 
 __all__ = [
     "access_denied",

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, Final, Literal, Protocol
 
-from converse_harness.bedrock.findings import is_array, shown
-from converse_harness.bedrock.rules.schemas import OUTPUT
+from converse_harness.bedrock.checks import is_array, shown
+from converse_harness.bedrock.rules.tools import OUTPUT
 from converse_harness.errors import Advice, ReplyError
 from converse_harness.json_values import member_of, object_of, objects_of
 from converse_harness.reply.messages import message

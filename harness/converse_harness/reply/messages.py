@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import json as _json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, overload
 
 from converse_harness import bedrock
-from converse_harness.bedrock.findings import is_array, is_object, shown
+from converse_harness.bedrock.checks import is_array, is_object, shown
 from converse_harness.errors import Advice, ReplyError
 from converse_harness.literals import StopReason
-from converse_harness.reply.body import KEYWORDS, UNNAMED_TOOL_USE, MessageBody
+from converse_harness.reply.body import KEYWORDS, UNNAMED_TOOL_USE, USUAL_SIGNATURE, MessageBody
 from converse_harness.reply.reply import Reply
-from converse_harness.stream.arguments import check_flag, copied, has_content, is_whole_response, pieces_by_block
+from converse_harness.stream.arguments import (
+    check_flag,
+    check_optional_text,
+    check_text,
+    copied,
+    has_content,
+    is_whole_response,
+    pieces_by_block,
+    pieces_of_one,
+    texts,
+    wrong,
+)
 from converse_harness.stream.chunk import default_stop_reason
 from converse_harness.stream.events import encode_event
 from converse_harness.stream.grammar import UNIONS
+from converse_harness.types.citations import Citation
 from converse_harness.types.content import ContentBlock
 from converse_harness.types.event_loop import Metrics, Usage
 
@@ -239,3 +252,296 @@ def _named(block: Any) -> Any:
             return {"toolUse": {**tool, "toolUseId": UNNAMED_TOOL_USE}}
         case _:
             return block
+
+
+_NO_INPUT: Final = "it must be a dict, the JSON object of the tool's arguments. For an input that is no object use "
+
+_USE_MESSAGE: Final = Advice(
+    'reply.message({"toolUse": {"name": ..., "input": ...}}).',
+    '{"message": [{"toolUse": {"name": ..., "input": ...}}]}.',
+)
+
+
+def text(
+    text: str,
+    *,
+    pieces: Sequence[str] | None = None,
+    stop_reason: StopReason = "end_turn",
+    usage: Usage | Mapping[str, object] | None = None,
+) -> Reply:
+    """Answer with one text block.
+
+    `pieces` are the texts of the deltas in a stream; joined, they must equal `text`. `usage` (TokenUsage) is as in
+    `message`. Raises ReplyError for an unknown stop reason.
+
+    >>> text("18 °C and sunny.")
+    <Reply text "18 °C and sunny.">
+    """
+    check_text("text", text=text)
+    with pieces_of_one(0):
+        return message({"text": text}, stop_reason=stop_reason, usage=usage, pieces=_pieces("text", 0, pieces))
+
+
+@overload
+def tool_use(
+    name: str,
+    input: Mapping[str, object] | None = None,
+    *,
+    text: str | None = None,
+    id: str | None = None,
+    pieces: Sequence[str] | None = None,
+    stop_reason: StopReason | None = None,
+    usage: Usage | Mapping[str, object] | None = None,
+    strict: Literal[True] = True,
+) -> Reply: ...
+
+
+@overload
+def tool_use(
+    name: str,
+    input: Mapping[str, object] | None = None,
+    *,
+    text: str | None = None,
+    id: str | None = None,
+    pieces: Sequence[str] | None = None,
+    stop_reason: str | None = None,
+    usage: Usage | Mapping[str, object] | None = None,
+    strict: bool,
+) -> Reply: ...
+
+
+def tool_use(
+    name: str,
+    input: Mapping[str, object] | None = None,
+    *,
+    text: str | None = None,
+    id: str | None = None,
+    pieces: Sequence[str] | None = None,
+    stop_reason: str | None = None,
+    usage: Mapping[str, object] | None = None,
+    strict: bool = True,
+) -> Reply:
+    """Answer with one toolUse block, by which the model asks the client to run a tool.
+
+    `input` is the JSON object with the tool's arguments. `text` is the text of a block before the toolUse block. `id`
+    is the toolUseId; by default, one is generated that looks like recorded ones. `pieces` are the exact pieces in which
+    a stream sends the JSON of `input`. With the stop reason `max_tokens`, they may be only the beginning of this JSON.
+    `stop_reason` is `tool_use` by default, and `usage` is as in `message`. `strict=False` allows a tool name that is
+    invalid in a request, because models sometimes invent such names. Without it, ReplyError is raised for such a name.
+
+    >>> tool_use("get_weather", {"city": "Zürich"}, text="Let me look.")
+    <Reply text "Let me look." + tool_use get_weather {"city": "Zürich"}>
+    """
+    tool = _tool("tool_use", "", name, input)
+    if id is not None:
+        tool["toolUseId"] = id
+    before = _text_before("tool_use", text)
+    with pieces_of_one(len(before)):
+        return message(
+            *before,
+            {"toolUse": tool},
+            stop_reason=stop_reason,
+            usage=usage,
+            pieces=_pieces("tool_use", len(before), pieces),
+            strict=strict,
+        )
+
+
+def tool_uses(
+    *uses: str | tuple[str, Mapping[str, object]],
+    text: str | None = None,
+    usage: Usage | Mapping[str, object] | None = None,
+    strict: bool = True,
+) -> Reply:
+    """Answer with several toolUse blocks: the model asks the client to run several tools, or one tool several times.
+
+    Each of `uses` is a tuple of a tool's name and input, or only the name. Each block gets its own toolUseId. `text` is
+    the text of a block before the toolUse blocks. `usage` is as in `message`, and `strict=False` is as in `tool_use`.
+    Raises ReplyError for a name that Bedrock does not allow, and if `uses` is empty.
+
+    >>> tool_uses(("get_weather", {"city": "Bern"}), ("get_weather", {"city": "Chur"}), "get_time")
+    <Reply tool_use get_weather {"city": "Bern"} + tool_use get_weather {"city": "Chur"} + tool_use get_time {}>
+    """
+    if not uses:
+        raise ReplyError('tool_uses() has no tool. Give each as ("name", {...}), or its name alone.')
+    tools = [_use(place, use) for place, use in enumerate(uses)]
+    blocks = [{"toolUse": tool} for tool in tools]
+    return message(*_text_before("tool_uses", text), *blocks, usage=usage, strict=strict)
+
+
+def json(value: object, *, usage: Usage | Mapping[str, object] | None = None) -> Reply:
+    """Answer with one text block that contains the JSON of a value: structured output in the form that models send.
+
+    `usage` (TokenUsage) is as in `message`. Raises ReplyError for a value that JSON cannot represent.
+
+    >>> json([7, None])
+    <Reply text "[7, null]">
+    """
+    try:
+        written = _json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise wrong(
+            "json", "value", value, f"it is no JSON ({error}). JSON is dict with str keys, list, str, int, float, bool."
+        ) from None
+    return text(written, usage=usage)
+
+
+def reasoning(
+    reasoning: str | bytes,
+    then: str | Reply | None = None,
+    *,
+    signature: str | bool = True,
+    pieces: Sequence[str] | None = None,
+    usage: Usage | Mapping[str, object] | None = None,
+) -> Reply:
+    """Answer with reasoning, and then with a text or with another reply: a tool use, JSON, citations.
+
+    `reasoning` is the text of the model's reasoning. If it is bytes, it is redacted reasoning, which only the service
+    can read. `then` is the text or the Reply that follows, if any. With `signature=True`, the reasoning gets a
+    generated signature if the model is Claude. `signature=False` means no signature, and a str is the signature itself.
+    `pieces` are the exact texts of the reasoning's deltas. `usage` (TokenUsage) is as in `message`. Raises ReplyError
+    if `then` is a Reply that is not a message, or on which `times`, `paced`, `fails_after` or `broken` was called: call
+    these methods on the result of `reasoning` instead.
+
+    >>> reasoning("The weather is asked for.", tool_use("get_weather", {"city": "Bern"}))
+    <Reply reasoning "The weather is asked for." + tool_use get_weather {"city": "Bern"}>
+    >>> reasoning("Easy.", "18 °C").paced(each=0.1)
+    <Reply reasoning "Easy." + text "18 °C">
+    """
+    block = _thought(reasoning, signature)
+    rest = _message_of(then)
+    options = rest.options if usage is None else {**rest.options, "usage": usage}
+    moved: dict[int, Sequence[str]] = {index + 1: each for index, each in (rest.pieces or {}).items()}
+    moved |= _pieces("reasoning", 0, pieces) or {}
+    with pieces_of_one(0):
+        return answer((block, *rest.content), rest.stop_reason, options, pieces=moved or None, strict=rest.strict)
+
+
+def cited(
+    *parts: str | Citation | Mapping[str, object],
+    stop_reason: StopReason = "end_turn",
+    usage: Usage | Mapping[str, object] | None = None,
+    pieces: Mapping[int, Sequence[str]] | None = None,
+) -> Reply:
+    """Answer with texts, in order. After each text, pass the Citations that support it, as mappings of the AWS API.
+
+    Each text becomes one block: a citationsContent block if citations follow the text, otherwise a text block. In a
+    stream, citations are sent before their text. Citations at the beginning, or after an empty text, become a block
+    without a text, as in answers with Nova's web grounding. The function `citing` makes a Citation. `usage`
+    (TokenUsage) and `pieces` are as in `message`. Raises ReplyError for an invalid part, or for no parts. Source:
+    recorded answers of Claude and Nova.
+
+    >>> from converse_harness import citing
+    >>> forecast = {"name": "forecast", "source": {"text": "Zürich: 18 °C, sunny."}}
+    >>> cited("It is ", "18 °C", citing(forecast, "18 °C"), " today.").summary
+    'text "It is " + citationsContent + text " today."'
+    """
+    if not parts:
+        raise ReplyError("cited() has nothing to say. Give texts, and after each the Citations that it leans on.")
+    found: list[tuple[str, list[Mapping[str, object]]]] = []
+    for place, part in enumerate(parts):
+        if isinstance(part, str):
+            found.append((part, []))
+        elif isinstance(part, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # user input
+            bedrock.check("Citation", part, root=f"cited: parts[{place}]")
+            if not found:
+                found.append(("", []))
+            found[-1][1].append(part)
+        else:
+            raise ReplyError(
+                f"cited: parts[{place}] is {part!r}; a part is a text or a Citation of the AWS API, each an argument "
+                "of its own."
+            )
+    content = [_block(text, citations) for text, citations in found]
+    return message(*content, stop_reason=stop_reason, usage=usage, pieces=pieces)
+
+
+def _block(text: str, citations: list[Mapping[str, object]]) -> dict[str, Any]:
+    if not citations:
+        return {"text": text}
+    generated = {"content": [{"text": text}]} if text else {}
+    return {"citationsContent": {**generated, "citations": citations}}
+
+
+def _pieces(call: str, index: int, pieces: object) -> dict[int, Sequence[str]] | None:
+    """Return `pieces`, those of the block at `index`, in the form that `message` takes; None if there are none."""
+    return None if pieces is None else {index: texts(call, "pieces", pieces)}
+
+
+def _text_before(call: str, text: str | None) -> list[dict[str, Any]]:
+    check_optional_text(call, text=text)
+    return [] if text is None else [{"text": text}]
+
+
+def _tool(call: str, place: str, name: object, value: object) -> dict[str, Any]:
+    """Return a ToolUseBlock without an id.
+
+    `place` names the user's argument in errors; if empty, `name` and `input` do.
+    """
+    check_text(call, **{f"{place}[0]" if place else "name": name})
+    if value is not None and not is_object(value):
+        raise wrong(call, f"{place}[1]" if place else "input", value, _NO_INPUT, _USE_MESSAGE)
+    return {"name": name, "input": {} if value is None else {**value}}
+
+
+def _use(place: int, use: object) -> dict[str, Any]:
+    given = [use] if isinstance(use, str) else use
+    if not is_array(given) or not 1 <= len(given) <= 2:
+        must = 'it must be the name of a tool and its input, ("name", {...}), or the name alone.'
+        raise wrong("tool_uses", f"uses[{place}]", use, must)
+    if is_array(given[0]):
+        must = 'each use is an argument of its own: reply.tool_uses(("name", {...}), ("name", {...})).'
+        raise wrong("tool_uses", f"uses[{place}]", use, must)
+    return _tool("tool_uses", f"uses[{place}]", given[0], given[1] if len(given) > 1 else None)
+
+
+def _thought(reasoning: object, signature: object) -> dict[str, Any]:
+    if isinstance(reasoning, bytes | bytearray):
+        if signature is not True:
+            raise wrong("reasoning", "signature", signature, "redacted reasoning (bytes) has none. Leave it out.")
+        return {"reasoningContent": {"redactedContent": bytes(reasoning)}}
+    if not isinstance(reasoning, str):
+        raise wrong("reasoning", "reasoning", reasoning, "it must be a str, or bytes for redacted reasoning.")
+    if isinstance(signature, bool):
+        signed = {"signature": USUAL_SIGNATURE} if signature else {}
+    elif isinstance(signature, str):
+        signed = {"signature": signature}
+    else:
+        raise wrong(
+            "reasoning",
+            "signature",
+            signature,
+            "it must be the signature as str, True (as the model that is asked) or False (none).",
+        )
+    return {"reasoningContent": {"reasoningText": {"text": reasoning, **signed}}}
+
+
+def _message_of(then: object) -> MessageBody:
+    """Return the message that follows reasoning; one without blocks if `then` is None.
+
+    Raises ReplyError if `then` is not a text or an unchanged Reply with a message.
+    """
+    if then is None:
+        return MessageBody((), "end_turn")
+    if isinstance(then, str):
+        check_text("reasoning", then=then)
+        return MessageBody(({"text": then},), "end_turn")
+    if not isinstance(then, Reply):
+        raise ReplyError(
+            f"reasoning(then={shown(then)}): it must be a text, or a reply with a message. Give blocks of the AWS "
+            "API as ",
+            Advice("reply.message(...).", 'a "message" reply.'),
+        )
+    if not isinstance(then.body, MessageBody) or then.no_answer:
+        raise ReplyError(
+            f"reasoning(then={then!r}): it must be a message: text, tool_use, tool_uses, json, cited or message of ",
+            Advice("reply.", "a script."),
+        )
+    if not then.is_plain:
+        raise ReplyError(
+            f"reasoning(then={then!r}): say how the whole is sent, ",
+            Advice(
+                "as reply.reasoning(..., then).times(2) does.", 'as {"reasoning": ..., "then": ..., "times": 2} does.'
+            ),
+        )
+    return then.body

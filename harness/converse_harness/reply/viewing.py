@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from converse_harness.reply.body import Body, ErrorBody, MessageBody
-from converse_harness.viewer.answer import answer_html
+from converse_harness.viewer.answer import answer_html, changed_events
 from converse_harness.viewer.html import element
 from converse_harness.viewer.page import notebook_html
-from converse_harness.viewer.pieces import changed_events
 from converse_harness.viewer.view import CallView, mask_value, plain
 
 

@@ -62,7 +62,7 @@ def pii(kind: str) -> str:
     >>> pii("US_SOCIAL_SECURITY_NUMBER").startswith("987-65-432")
     True
     """
-    from converse_harness.samples.guardrails import PII
+    from converse_harness.samples.content import PII
 
     if kind not in PII:
         raise UnknownSample(_unknown("kind of personal data", kind, PII))

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from converse_harness import bedrock
-from converse_harness.samples import content, guardrails, objects
+from converse_harness.samples import content, objects
 from converse_harness.types import memory, session
 
 _MODEL: Final = "us.amazon.nova-lite-v1:0"
@@ -101,34 +101,34 @@ VALUES: Final[Mapping[str, Any]] = {
     "citations.DocumentPageLocation": content.DOCUMENT_PAGE,
     "citations.SearchResultLocation": content.SEARCH_RESULT_LOCATION,
     "citations.WebLocation": content.WEB,
-    "guardrails.Trace": {"guardrail": guardrails.TRACE},
-    "guardrails.GuardrailTrace": guardrails.TRACE,
-    "guardrails.GuardrailAssessment": guardrails.ASSESSMENT,
-    "guardrails.GuardrailConfig": guardrails.CONFIG,
-    "guardrails.TopicPolicy": guardrails.ASSESSMENT["topicPolicy"],
-    "guardrails.Topic": guardrails.TOPIC,
-    "guardrails.ContentPolicy": guardrails.ASSESSMENT["contentPolicy"],
-    "guardrails.ContentFilter": guardrails.CONTENT_FILTER,
-    "guardrails.WordPolicy": guardrails.ASSESSMENT["wordPolicy"],
-    "guardrails.CustomWord": guardrails.CUSTOM_WORD,
-    "guardrails.ManagedWord": guardrails.MANAGED_WORD,
-    "guardrails.SensitiveInformationPolicy": guardrails.ASSESSMENT["sensitiveInformationPolicy"],
-    "guardrails.PIIEntity": guardrails.EMAIL,
-    "guardrails.Regex": guardrails.REGEX,
-    "guardrails.ContextualGroundingPolicy": guardrails.ASSESSMENT["contextualGroundingPolicy"],
-    "guardrails.ContextualGroundingFilter": guardrails.GROUNDING_FILTER,
+    "content.Trace": {"guardrail": content.TRACE},
+    "content.GuardrailTrace": content.TRACE,
+    "content.GuardrailAssessment": content.ASSESSMENT,
+    "content.GuardrailConfig": content.CONFIG,
+    "content.TopicPolicy": content.ASSESSMENT["topicPolicy"],
+    "content.Topic": content.TOPIC,
+    "content.ContentPolicy": content.ASSESSMENT["contentPolicy"],
+    "content.ContentFilter": content.CONTENT_FILTER,
+    "content.WordPolicy": content.ASSESSMENT["wordPolicy"],
+    "content.CustomWord": content.CUSTOM_WORD,
+    "content.ManagedWord": content.MANAGED_WORD,
+    "content.SensitiveInformationPolicy": content.ASSESSMENT["sensitiveInformationPolicy"],
+    "content.PIIEntity": content.EMAIL,
+    "content.Regex": content.REGEX,
+    "content.ContextualGroundingPolicy": content.ASSESSMENT["contextualGroundingPolicy"],
+    "content.ContextualGroundingFilter": content.GROUNDING_FILTER,
     "ConverseRequest": _REQUEST,
-    "ConverseStreamRequest": {**_REQUEST, "guardrailConfig": guardrails.CONFIG},
+    "ConverseStreamRequest": {**_REQUEST, "guardrailConfig": content.CONFIG},
     "CountTokensRequest": {
         "modelId": _MODEL,
         "input": {"converse": {name: _REQUEST[name] for name in ("messages", "system", "toolConfig")}},
     },
     "ConverseResponse": _RESPONSE,
     "ConverseTrace": {
-        "guardrail": guardrails.DETECTED_TRACE,
+        "guardrail": content.DETECTED_TRACE,
         "promptRouter": {"invokedModelId": f"arn:aws:bedrock:us-east-1:123456789012:inference-profile/{_MODEL}"},
     },
-    "GuardrailTraceAssessment": guardrails.DETECTED_TRACE,
+    "GuardrailTraceAssessment": content.DETECTED_TRACE,
     "TokenUsage": content.USAGE_BY_AGE,
     "ConverseStreamMetrics": content.METRICS,
     "ToolSpecification": {
@@ -255,8 +255,8 @@ def variants_of(name: str) -> Iterator[tuple[str, Any]]:
         yield from ((reason, reason) for reason in bedrock.enum("StopReason"))
     elif name == "pii_kind":
         for kind in bedrock.enum("GuardrailPiiEntityType"):
-            if kind in guardrails.PII:
-                yield kind, {**guardrails.EMAIL, "type": kind, "match": guardrails.PII[kind]}
+            if kind in content.PII:
+                yield kind, {**content.EMAIL, "type": kind, "match": content.PII[kind]}
     else:
         for path, value in _VARIANTS[SHAPES[name]].items():
             if _has(SHAPES[name], steps := path.split(".")):

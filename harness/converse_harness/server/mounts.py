@@ -11,8 +11,7 @@ from functools import partial
 from typing import Final, NamedTuple, Self, Unpack
 
 from converse_harness.endpoint.call import CallOutcome
-from converse_harness.endpoint.responders import Responder
-from converse_harness.endpoint.script import Replies
+from converse_harness.endpoint.script import Replies, Responder
 from converse_harness.endpoint.settings import check_settings
 from converse_harness.errors import CallError
 from converse_harness.intercept.clients import environ

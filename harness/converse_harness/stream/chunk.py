@@ -13,9 +13,9 @@ from itertools import chain
 from typing import Any, Final, NamedTuple, Protocol, cast
 
 from converse_harness import bedrock
-from converse_harness.bedrock import cutting
+from converse_harness.bedrock import families
+from converse_harness.bedrock.checks import is_array, is_object, shown
 from converse_harness.bedrock.families import FAMILIES, NEUTRAL, Family
-from converse_harness.bedrock.findings import is_array, is_object, shown
 from converse_harness.errors import ReplyError
 from converse_harness.literals import FamilyName
 from converse_harness.stream.arguments import check_optional_text, pieces_by_block, wrong
@@ -177,7 +177,7 @@ def message_runs(
             )
     last = len(blocks) - 1
     unfinished = last if stop_reason in CUT_OFF else None
-    ending = last if cutting.ends_empty(family, blocks, stop_reason or default_stop_reason(blocks)) else None
+    ending = last if families.ends_empty(family, blocks, stop_reason or default_stop_reason(blocks)) else None
     return _cut_in_runs(message, ByFamily(family, pieces or {}, unfinished, ending), strict=strict)
 
 
@@ -221,13 +221,13 @@ class ByFamily:
         given = self._given(index, text, text.__eq__)
         if given:
             return (given,)
-        runs = cutting.text_runs(text, self.family)
+        runs = families.text_runs(text, self.family)
         return chain(runs, ([""],)) if index == self.ending else runs
 
     def reasoning(self, index: int, text: str) -> Iterable[Sequence[str]]:
         """Return the block's `pieces`; if there are none, cut the reasoning text as the family does."""
         given = self._given(index, text, text.__eq__)
-        return (given,) if given else cutting.reasoning_runs(text, self.family)
+        return (given,) if given else families.reasoning_runs(text, self.family)
 
     def tool_input(self, index: int, value: object) -> Sequence[str]:
         """Return the block's `pieces`, which may be empty for an empty input.
@@ -236,12 +236,12 @@ class ByFamily:
         """
         given = self.pieces.get(index)
         if given is None:
-            return cutting.cut_tool_input(cutting.spell_tool_input(value, self.family), self.family)
+            return families.cut_tool_input(families.spell_tool_input(value, self.family), self.family)
         if value == {} and not given:
             return ()
         more = ", or its beginning" if index == self.unfinished else ""
         fits = partial(_begins if more else _spells, value)
-        return self._given(index, cutting.spell_tool_input(value, NEUTRAL), fits, more) or ()
+        return self._given(index, families.spell_tool_input(value, NEUTRAL), fits, more) or ()
 
     def tool_result(self, index: int, content: Sequence[Mapping[str, Any]]) -> Iterable[Sequence[Mapping[str, Any]]]:
         """Make one delta for each item of a tool result's content."""
@@ -257,7 +257,7 @@ class ByFamily:
 def _spells(value: object, joined: str) -> bool:
     """Whether the text `joined` is JSON of `value`, whatever its whitespace and escapes are."""
     try:
-        return cutting.spell_tool_input(json.loads(joined), NEUTRAL) == cutting.spell_tool_input(value, NEUTRAL)
+        return families.spell_tool_input(json.loads(joined), NEUTRAL) == families.spell_tool_input(value, NEUTRAL)
     except ValueError:
         return False
 
@@ -266,7 +266,7 @@ def _begins(value: object, joined: str) -> bool:
     """Whether the text `joined` begins the JSON of `value`, with the whitespace that one of the families writes."""
     return any(
         json.dumps(value, ensure_ascii=escaped, **spelling).startswith(joined)
-        for spelling in cutting.SPELLINGS.values()
+        for spelling in families.SPELLINGS.values()
         for escaped in (False, True)
     )
 

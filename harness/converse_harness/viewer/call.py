@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from converse_harness.viewer.answer import answer_html
-from converse_harness.viewer.blocks import counted, folded, milliseconds, text_html, titled
+from converse_harness.viewer.answer import answer_html, counted, folded, milliseconds, text_html, titled
 from converse_harness.viewer.html import Html, anchor, element, joined
 from converse_harness.viewer.request import request_html
 from converse_harness.viewer.view import CallView

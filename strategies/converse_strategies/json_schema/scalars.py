@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from converse_harness.json_schema.checking import broken_by, exact
 from converse_harness.json_schema.scalars import at_least, common
-from converse_strategies.json_schema.formats import FORMATS
-from converse_strategies.json_schema.reading import Node, compiled
+from converse_strategies.json_schema.reading import FORMATS, Node, compiled
 
 APPLICATORS: Final = ("$ref", "allOf", "anyOf", "oneOf", "not")
 """Keywords that require a value to satisfy other schemas as well, or (`not`) to break one."""

@@ -9,8 +9,7 @@ from typing import Final
 from hypothesis import strategies as st
 
 from converse_strategies.citation import URLS
-from converse_strategies.leaves import Texts, cached, made
-from converse_strategies.strands.making import INDEXES, Value, Values, built, dicts, either, some, tagged
+from converse_strategies.leaves import INDEXES, Texts, Value, Values, built, cached, dicts, either, made, some, tagged
 
 _PLACES: Final = st.integers(0, 9_999)
 _LENGTHS: Final = st.integers(0, 99)

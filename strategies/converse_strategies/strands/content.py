@@ -9,10 +9,23 @@ from hypothesis import strategies as st
 
 from converse_harness.types import content as types
 from converse_strategies import leaves
-from converse_strategies.leaves import Texts, cached, composite, sampled
+from converse_strategies.leaves import (
+    INDEXES,
+    Texts,
+    Value,
+    Values,
+    cached,
+    composite,
+    dicts,
+    either,
+    or_none,
+    rarely,
+    sampled,
+    some,
+    tagged,
+)
 from converse_strategies.strands.citations import citations_content_blocks
 from converse_strategies.strands.event_loop import metrics, usages
-from converse_strategies.strands.making import INDEXES, Value, Values, dicts, either, or_none, rarely, some, tagged
 from converse_strategies.strands.media import audio_contents, document_contents, image_contents, video_contents
 from converse_strategies.strands.tools import tool_results, tool_uses
 

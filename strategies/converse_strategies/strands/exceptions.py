@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from converse_harness.types import exceptions
 from converse_strategies import leaves
-from converse_strategies.leaves import Texts, cached
-from converse_strategies.strands.making import some
+from converse_strategies.leaves import Texts, cached, some
 
 
 def context_window_overflow_exceptions(

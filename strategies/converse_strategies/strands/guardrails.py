@@ -10,8 +10,19 @@ from hypothesis import strategies as st
 
 from converse_harness.types import guardrails
 from converse_strategies.guardrails import IDS, VERSIONS
-from converse_strategies.leaves import Texts, cached, composite
-from converse_strategies.strands.making import RARELY, Value, Values, built, dicts, or_none, some, tagged
+from converse_strategies.leaves import (
+    RARELY,
+    Texts,
+    Value,
+    Values,
+    built,
+    cached,
+    composite,
+    dicts,
+    or_none,
+    some,
+    tagged,
+)
 
 _PERCENT: Final = st.integers(0, 100)
 _MOST: Final = 2

@@ -8,9 +8,21 @@ from typing import TYPE_CHECKING, Final, get_args
 from converse_harness import bedrock
 from converse_harness.types import media as types
 from converse_strategies import media
-from converse_strategies.leaves import BLOBS, Texts, cached, made, sampled
+from converse_strategies.leaves import (
+    BLOBS,
+    Texts,
+    Value,
+    Values,
+    cached,
+    dicts,
+    made,
+    or_none,
+    rarely,
+    sampled,
+    some,
+    tagged,
+)
 from converse_strategies.strands.citations import citations_configs
-from converse_strategies.strands.making import Value, Values, dicts, or_none, rarely, some, tagged
 
 if TYPE_CHECKING:
     from hypothesis import strategies as st

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from converse_harness.types import memory as types
 from converse_strategies import leaves
-from converse_strategies.leaves import Texts, cached, composite, sampled
+from converse_strategies.leaves import Texts, Values, built, cached, composite, dicts, sampled, some
 from converse_strategies.strands.content import conversations
-from converse_strategies.strands.making import Values, built, dicts, some
 
 _NAMES: Final = leaves.tool_names()
 _LIMITS: Final = st.integers(1, 20)

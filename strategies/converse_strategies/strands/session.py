@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from converse_harness.types import session as types
 from converse_strategies import leaves
-from converse_strategies.leaves import Texts, cached, sampled
+from converse_strategies.leaves import RARELY, Texts, Value, built, cached, sampled
 from converse_strategies.strands.content import messages
-from converse_strategies.strands.making import RARELY, Value, built
 
 _IDS: Final = st.text(string.ascii_lowercase + string.digits + "-_", min_size=1, max_size=36)
 _START: Final = datetime(2025, 1, 1, tzinfo=UTC)

@@ -11,12 +11,11 @@ from typing import Final
 from hypothesis import strategies as st
 
 from converse_strategies import leaves
-from converse_strategies.leaves import Texts, cached
+from converse_strategies.leaves import INDEXES, Texts, Values, cached, dicts, either, or_none, rarely, some, tagged
 from converse_strategies.strands import citations as _citations
 from converse_strategies.strands.content import content_block_starts, roles
 from converse_strategies.strands.event_loop import metrics, stop_reasons, usages
 from converse_strategies.strands.guardrails import traces
-from converse_strategies.strands.making import INDEXES, Values, dicts, either, or_none, rarely, some, tagged
 
 _STATUSES: Final = st.sampled_from((400, 408, 424, 429, 500, 503, 529))
 

@@ -10,8 +10,21 @@ from hypothesis import strategies as st
 from converse_harness.types import tools as types
 from converse_strategies import leaves
 from converse_strategies.json_schema import json_schemas as _json_schemas
-from converse_strategies.leaves import Texts, cached, composite, sampled
-from converse_strategies.strands.making import RARELY, Value, Values, built, dicts, either, rarely, some, tagged
+from converse_strategies.leaves import (
+    RARELY,
+    Texts,
+    Value,
+    Values,
+    built,
+    cached,
+    composite,
+    dicts,
+    either,
+    rarely,
+    sampled,
+    some,
+    tagged,
+)
 from converse_strategies.strands.media import document_contents, image_contents
 
 _SIGNATURES: Final = st.text("abcdefghijklmnopqrstuvwxyz0123456789+/=", min_size=1, max_size=24)

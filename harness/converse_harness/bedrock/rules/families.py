@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from converse_harness.bedrock.models import MODELS
-from converse_harness.bedrock.rules import abilities, caching, conversation, images, media, tools
+from converse_harness.bedrock.rules import abilities, caching, conversation, media, tools
 from converse_harness.bedrock.rules.asked import any_block, in_blocks, in_request, in_results, in_shown
 from converse_harness.bedrock.rules.rule import (
     CLIENTS_KNOW,
@@ -289,7 +289,7 @@ OTHER_FAMILIES: Final = (
         "llama_images_are_of_their_format",
         "an image for Llama has the format that its block names",
         MODEL + "The provided image does not match the specified image format.",
-        images.of_another_format(images.format_of),
+        media.of_another_format(media.format_of),
         (reported("boto/boto3#4415", "2025-01-29", "Llama 3.2"),),
         Models(only=_LLAMA),
     ),

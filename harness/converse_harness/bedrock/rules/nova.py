@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from converse_harness.bedrock.rules import caching, images, media, schemas, tools
+from converse_harness.bedrock.rules import caching, media, tools
 from converse_harness.bedrock.rules.rule import MODEL, MULTIMODAL, Models, Rule, coded, recorded, reported
 
 _NOVA: Final = Models(only=("amazon.nova*",))
@@ -65,7 +65,7 @@ NOVA: Final = (
         "a tool's schema for Nova 1 has no definitions",
         MODEL + "Malformed input request: #/toolConfig/tools/{n}/toolSpec/inputSchema/json: extraneous key [{key}] is "
         "not permitted, please reformat your input and try again.",
-        schemas.with_definitions,
+        tools.with_definitions,
         (
             reported("lastmile-ai/mcp-agent#126", "2025-04-09"),
             reported("zed-industries/zed#31815", "2025-05-31", "Nova Premier"),
@@ -91,7 +91,7 @@ NOVA: Final = (
         "nova_images_are_images",
         "an image for Nova has the format that its block names",
         MODEL + "detected file MIME type {found} does not match the expected type image/{said}",
-        images.of_another_format(images.media_type_of),
+        media.of_another_format(media.media_type_of),
         (coded("a client that sorts Bedrock's errors", "2026-11"),),
         _NOVA,
         framed=True,

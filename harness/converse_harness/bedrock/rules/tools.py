@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import math
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from converse_harness.bedrock.rules.asked import (
     INVOKED,
@@ -19,7 +22,7 @@ from converse_harness.bedrock.rules.asked import (
     in_tools,
     needs,
 )
-from converse_harness.json_values import member_of, objects_of
+from converse_harness.json_values import is_array, is_number, is_object, member_of, object_of, objects_of
 
 _CLIENT_TYPES: Final = (None, "tool_use")
 """The recorded values of `type` in tool uses and tool results for tools that the client runs. For its own tools, the
@@ -145,3 +148,276 @@ def names_twice(asked: RuleRequest) -> Iterator[RuleViolation]:
 
 names_with_hyphens: Final = in_tools(lambda tool: "-" in tool.get("toolSpec", {}).get("name", ""), "toolSpec.name")
 """Finds tools whose name contains a hyphen."""
+
+
+Steps = tuple[str, ...]
+
+_COMBINATORS: Final = ("oneOf", "allOf", "anyOf")
+
+_KEY: Final = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
+"""Matches the property names that Claude accepts at the root of a schema. At deeper levels, Claude accepts any name."""
+
+_BEYOND_NOVA: Final = ("$defs", "definitions")
+
+
+def _in_schemas(wrong: Callable[[Any], Iterable[Steps]]) -> Finder:
+    """Make a Finder from a function that returns the paths of the errors in the schema of a tool."""
+
+    @needs("toolConfig")
+    def find(asked: RuleRequest) -> Iterator[RuleViolation]:
+        for n, k, spec in _specs(asked):
+            schema = spec.get("inputSchema", {})
+            for steps in wrong(schema["json"]) if "json" in schema else ():
+                path = ".".join((f"toolConfig.tools[{n}].toolSpec.inputSchema.json", *steps))
+                found = _type_of(member_of(schema["json"], *steps))
+                yield RuleViolation(path, {"n": n, "k": k, "key": ".".join(steps), "found": found})
+
+    return find
+
+
+def _specs(asked: RuleRequest) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
+    """Yield (index among the tools and cache points, index among the tools, toolSpec) for each tool of the request.
+
+    A model's message contains the second index, because the model does not receive the cache points.
+    """
+    places = [n for n, tool in enumerate(asked.tools) if "toolSpec" in tool]
+    yield from ((n, k, asked.tools[n]["toolSpec"]) for k, n in enumerate(places))
+
+
+@_in_schemas
+def of_other_types(schema: object) -> Iterable[Steps]:
+    """Find tool schemas whose root has no type, or a type other than object."""
+    return [("type",)] if is_object(schema) and schema.get("type") != "object" else []
+
+
+@_in_schemas
+def that_are_no_objects(schema: object) -> Iterable[Steps]:
+    """Find tool schemas that are not JSON objects."""
+    return [] if isinstance(schema, Mapping) else [()]
+
+
+@_in_schemas
+def with_properties_that_are_no_object(schema: object) -> Iterable[Steps]:
+    """Find tool schemas whose `properties` are not a JSON object, for example null."""
+    return [("properties",)] if is_object(schema) and not is_object(schema.get("properties", {})) else []
+
+
+@_in_schemas
+def with_combinators_at_the_root(schema: object) -> Iterable[Steps]:
+    """Find combinators (oneOf, anyOf or allOf) at the root of a tool's schema."""
+    return [(keyword,) for keyword in _COMBINATORS if is_object(schema) and keyword in schema]
+
+
+@_in_schemas
+def with_other_keys(schema: object) -> Iterable[Steps]:
+    """Find properties at the root of a tool's schema whose names are too long or have forbidden characters."""
+    properties = schema.get("properties") if is_object(schema) else None
+    return [("properties", name) for name in object_of(properties) if not _KEY.fullmatch(name)]
+
+
+@_in_schemas
+def of_other_drafts(schema: object) -> Iterable[Steps]:
+    """Find tool schemas that are not valid under JSON Schema draft 2020-12."""
+    broken = broken_keyword(schema)
+    return [] if broken is None else [broken]
+
+
+@_in_schemas
+def with_definitions(schema: object) -> Iterable[Steps]:
+    """Find the keywords `$defs` and `definitions` at the root of a tool's schema."""
+    return [(keyword,) for keyword in _BEYOND_NOVA if is_object(schema) and keyword in schema]
+
+
+OUTPUT: Final = "outputConfig.textFormat.structure.jsonSchema.schema"
+"""The path, in a request, of the schema for structured output."""
+
+
+def has_an_output_by_no_json(asked: RuleRequest) -> bool:
+    """Whether the schema for structured output is not a JSON object."""
+    return not is_object(_output_schema(asked))
+
+
+@needs("outputConfig")
+def outputs_by_open_objects(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Find objects in the schema for structured output that do not set `additionalProperties` to false."""
+    for path, schema in _walk(_output_schema(asked)):
+        if is_object(schema) and schema.get("type") == "object" and schema.get("additionalProperties") is not False:
+            yield RuleViolation(".".join((OUTPUT, *path)))
+
+
+@needs("outputConfig")
+def outputs_with_limits(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Find limits in the schema for structured output that Claude's structured output does not support."""
+    yield from _limits(OUTPUT, _output_schema(asked))
+
+
+@needs("toolConfig")
+def strict_tools(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Find tools with the member `strict`, whatever its value."""
+    for n, k, spec in _specs(asked):
+        if "strict" in spec:
+            yield RuleViolation(f"toolConfig.tools[{n}].toolSpec.strict", {"k": k})
+
+
+@needs("toolConfig")
+def strict_tools_with_limits(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Find limits in the schemas of strict tools that Claude's structured output does not support."""
+    for n, k, spec in _specs(asked):
+        if spec.get("strict"):
+            place = f"toolConfig.tools[{n}].toolSpec.inputSchema.json"
+            yield from _limits(place, member_of(spec, "inputSchema", "json"), k=k)
+
+
+_OF_NUMBERS: Final = frozenset({"exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "multipleOf"})
+
+_LIMITS: Final[Mapping[str, frozenset[str]]] = {
+    "array": frozenset({"maxItems"}),
+    "integer": _OF_NUMBERS,
+    "number": _OF_NUMBERS,
+}
+"""Maps types to the keywords that Claude's structured output does not support. It supports those of strings."""
+
+
+def _limits(place: str, root: object, **values: object) -> Iterator[RuleViolation]:
+    """Yield a violation for each subschema of `root` with a keyword of `_LIMITS`, or with more `minItems` than one.
+
+    The violation contains `values` as well.
+    """
+    for path, schema in _walk(root):
+        kind = schema.get("type") if is_object(schema) else None
+        found = sorted(object_of(schema).keys() & _LIMITS.get(kind, ())) if isinstance(kind, str) else []
+        least = object_of(schema).get("minItems") if kind == "array" else 0
+        if found:
+            keywords = f"property '{found[0]}' is" if len(found) == 1 else f"properties {', '.join(found)} are"
+        elif is_number(least) and least > 1:
+            keywords = "'minItems' values other than 0 or 1 are"
+        else:
+            continue
+        yield RuleViolation(".".join((place, *path)), {"type": kind, "keywords": keywords, **values})
+
+
+def _output_schema(asked: RuleRequest) -> Any:
+    """Return the schema for structured output; {} if the request has none, None if its text is not JSON."""
+    text = member_of(asked.body, *OUTPUT.split("."))
+    try:
+        return json.loads(text) if isinstance(text, str) else {}
+    except (ValueError, RecursionError):
+        return None
+
+
+def _type_of(value: object) -> str:
+    """Return the gateway's name for the type of a JSON value."""
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else "boolean"
+    names = {str: "string", int: "integer", float: "number", list: "array"}
+    return next((name for kind, name in names.items() if isinstance(value, kind)), "object")
+
+
+def broken_keyword(schema: object) -> Steps | None:
+    """Return the path of the first keyword whose value draft 2020-12 does not allow; None for a valid schema.
+
+    >>> broken_keyword({"type": "object", "properties": {"n": {"exclusiveMinimum": True}}})
+    ('properties', 'n', 'exclusiveMinimum')
+    >>> broken_keyword({"type": "object", "nullable": True}) is None
+    True
+    """
+    for path, inner in _walk(schema):
+        if is_object(inner):
+            for keyword, value in inner.items():
+                if keyword in _KEYWORDS and not _KEYWORDS[keyword](value):
+                    return (*path, keyword)
+        elif not isinstance(inner, bool):
+            return path
+    return None
+
+
+def _walk(schema: object, path: Steps = ()) -> Iterator[tuple[Steps, object]]:
+    """Yield the path and value of a schema and of every subschema, including invalid subschemas."""
+    yield path, schema
+    for keyword, value in schema.items() if is_object(schema) else ():
+        if keyword in _HOLDS_ONE:
+            yield from _walk(value, (*path, keyword))
+        elif keyword in _HOLDS_A_LIST and is_array(value):
+            for index, each in enumerate(value):
+                yield from _walk(each, (*path, keyword, str(index)))
+        elif keyword in _HOLDS_A_MAP and is_object(value):
+            for name, each in value.items():
+                if not (keyword == "dependencies" and is_array(each)):
+                    yield from _walk(each, (*path, keyword, name))
+
+
+_HOLDS_ONE: Final = frozenset(
+    [
+        "additionalProperties",
+        "contains",
+        "contentSchema",
+        "else",
+        "if",
+        "items",
+        "not",
+        "propertyNames",
+        "then",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+    ]
+)
+
+_HOLDS_A_LIST: Final = frozenset({*_COMBINATORS, "prefixItems"})
+
+_HOLDS_A_MAP: Final = frozenset(
+    ["$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"]
+)
+
+_TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
+
+_ANCHOR: Final = re.compile(r"[A-Za-z_][-A-Za-z0-9._]*")
+
+_ID: Final = re.compile(r"[^#]*#?")
+
+
+def _is_string(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_count(value: Any) -> bool:
+    return is_number(value) and math.isfinite(value) and value == int(value) and value >= 0
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _are_names(value: Any) -> bool:
+    return is_array(value) and all(map(_is_string, value)) and len(set(value)) == len(value)
+
+
+def _is_type(value: Any) -> bool:
+    return value in _TYPES if _is_string(value) else _are_names(value) and bool(value) and set(value) <= set(_TYPES)
+
+
+_KEYWORDS: Final[Mapping[str, Callable[[Any], bool]]] = {
+    **dict.fromkeys(["$comment", "$dynamicRef", "$ref", "$schema", "$recursiveRef", "contentEncoding"], _is_string),
+    **dict.fromkeys(["contentMediaType", "description", "format", "pattern", "title"], _is_string),
+    **dict.fromkeys(["exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum"], is_number),
+    **dict.fromkeys(["maxContains", "maxItems", "maxLength", "maxProperties"], _is_count),
+    **dict.fromkeys(["minContains", "minItems", "minLength", "minProperties"], _is_count),
+    **dict.fromkeys(["deprecated", "readOnly", "uniqueItems", "writeOnly"], _is_flag),
+    **dict.fromkeys(["enum", "examples"], is_array),
+    **dict.fromkeys(_HOLDS_A_MAP, is_object),
+    **dict.fromkeys(_HOLDS_A_LIST, lambda value: is_array(value) and bool(value)),
+    **dict.fromkeys(["$anchor", "$dynamicAnchor", "$recursiveAnchor"], lambda value: _fits(_ANCHOR, value)),
+    "$id": lambda value: _fits(_ID, value),
+    "$vocabulary": lambda value: is_object(value) and all(map(_is_flag, value.values())),
+    "dependencies": lambda value: (
+        is_object(value) and all(_are_names(each) or not is_array(each) for each in value.values())
+    ),
+    "dependentRequired": lambda value: is_object(value) and all(map(_are_names, value.values())),
+    "multipleOf": lambda value: is_number(value) and value > 0,
+    "required": _are_names,
+    "type": _is_type,
+}
+"""Maps each keyword of JSON Schema draft 2020-12, and some keywords of older drafts, to the check of its value."""
+
+
+def _fits(pattern: re.Pattern[str], value: Any) -> bool:
+    return _is_string(value) and pattern.fullmatch(value) is not None

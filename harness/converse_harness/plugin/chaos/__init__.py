@@ -6,23 +6,111 @@ any test.
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Generator
-from typing import Any, Final
+import zlib
+from collections import Counter
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import pytest
 
-from converse_harness.plugin.chaos.damage import damaged, is_sound
-from converse_harness.plugin.chaos.options import read_options
-from converse_harness.plugin.chaos.paste import script_of
-from converse_harness.plugin.chaos.plan import DamagePair, plan
-from converse_harness.plugin.chaos.summary import ChaosResults, JudgedRerun, print_summary
+from converse_harness.plugin.chaos.damage import DAMAGES, USUAL, damaged, is_sound, kind_of
+from converse_harness.plugin.chaos.summary import ChaosResults, JudgedRerun, print_summary, script_of
 from converse_harness.plugin.chaos.verdict import judge
-from converse_harness.plugin.passed import PassedTest, passed_tests
+from converse_harness.plugin.passed import OwnReply, PassedTest, passed_tests
 from converse_harness.plugin.report import masked
 from converse_harness.plugin.rerun import Rerun, unseen
 from converse_harness.plugin.watch import Watch, WatchedReply
 from converse_harness.reply.reply import Reply
+
+_BEFORE_ANY_BYTE = ("throttled", "internal_server_error", "throttle_first_frame", "empty_200")
+"""The faults that affect even a client that reads only the beginning of an answer."""
+
+
+class DamagePair(NamedTuple):
+    """One planned rerun, in which the reply `planned` gets the fault. `test` is the test's position in the session."""
+
+    test: int
+    planned: OwnReply
+    fault: str
+
+
+def plan(tests: Iterable[PassedTest], names: Sequence[str], seed: str) -> list[DamagePair]:
+    """Return all pairs of a reply of `tests` and a fault in `names`, in waves, so that similar pairs are far apart.
+
+    A wave has at most one pair for each combination of fault, kind of reply and operation. `seed` decides which pair of
+    a combination comes in which wave. Within a wave, tests keep their order, so that fixtures of wider scopes are
+    seldom set up again. A pair is left out if the reply cannot have the fault, or if the client did not read far enough
+    to meet it.
+    """
+    drawn: list[tuple[int, int, DamagePair, tuple[str, str, str]]] = []
+    for test in tests:
+        for planned in test.replies:
+            kind, operation = kind_of(planned.reply), planned.asked[0]
+            for rank, name in enumerate(names):
+                is_read = planned.read_whole or name in _BEFORE_ANY_BYTE
+                if is_read and damaged(planned.reply, name, operation, planned.transport) is not None:
+                    chance = zlib.crc32(f"{seed} {test.item.nodeid} {planned.number} {name}".encode())
+                    drawn.append((chance, rank, DamagePair(test.position, planned, name), (name, kind, operation)))
+    drawn.sort(key=lambda each: each[:2])
+    waves: Counter[tuple[str, str, str]] = Counter()
+    placed: list[tuple[tuple[int, int, int, int], DamagePair]] = []
+    for _, rank, pair, combination in drawn:
+        waves[combination] += 1
+        placed.append(((waves[combination], pair.test, pair.planned.number, rank), pair))
+    return [pair for _, pair in sorted(placed, key=lambda each: each[0])]
+
+
+_SECONDS: Final = re.compile(r"(\d+(?:\.\d+)?)s")
+
+_BUDGET: Final = 60.0
+"""The default time for all reruns, in seconds. With xdist, each worker has this time."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChaosOptions:
+    """The options of a chaos run. `paths` are files and folders of tests; without `paths`, all tests are rerun."""
+
+    seconds: float = _BUDGET
+    paths: tuple[Path, ...] = ()
+    faults: tuple[str, ...] = tuple(USUAL)
+
+    def covers(self, path: Path) -> bool:
+        """Whether the tests in the file `path` are rerun."""
+        return not self.paths or any(path == each or each in path.parents for each in self.paths)
+
+
+def read_options(value: str, start: Path) -> ChaosOptions:
+    """Parse the value of `--converse-chaos`; paths in it are relative to `start`.
+
+    Raises UsageError for a part that is neither a number of seconds, nor an existing path, nor the name of a fault.
+
+    >>> read_options("5s,reset", Path()).seconds
+    5.0
+    """
+    seconds, paths, names = _BUDGET, list[Path](), list[str]()
+    for part in (part.strip() for part in value.split(",")):
+        timed = _SECONDS.fullmatch(part)
+        if timed is not None and float(timed[1]) > 0:
+            seconds = float(timed[1])
+        elif part in DAMAGES:
+            names.append(part)
+        elif part and (start / part).exists():
+            paths.append((start / part).resolve())
+        else:
+            near = get_close_matches(part, DAMAGES, n=1)
+            hint = f"Did you mean {near[0]}? " if near else ""
+            raise pytest.UsageError(
+                f"--converse-chaos={value}: {part!r} is no number of seconds (60s), no file or folder of tests that is "
+                f"there, and no fault. {hint}The usual faults: {', '.join(USUAL)}. Name one, or several with commas "
+                "between them. More: converse-harness docs chaos"
+            )
+    return ChaosOptions(seconds, tuple(paths), tuple(dict.fromkeys(names)) or tuple(USUAL))
+
 
 _OUTPUT: Final = "converse_chaos"
 """The key in `workeroutput` under which an xdist worker sends its results to the controller."""

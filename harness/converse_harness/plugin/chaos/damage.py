@@ -10,7 +10,7 @@ from converse_harness import faults, reply
 from converse_harness.endpoint.call import SCRIPTED
 from converse_harness.errors import ReplyError
 from converse_harness.faults.model import Transport
-from converse_harness.plugin.lines import SOCKETS
+from converse_harness.plugin.frames import SOCKETS
 from converse_harness.reply.body import EventsBody, MessageBody
 from converse_harness.reply.reply import Reply
 

@@ -21,8 +21,7 @@ from typing import Any, Final, NamedTuple, Protocol, Unpack, cast
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from converse_harness import bedrock
-from converse_harness.endpoint.call import CONVERSATIONS, Call
-from converse_harness.endpoint.calls import Calls
+from converse_harness.endpoint.call import CONVERSATIONS, Call, Calls
 from converse_harness.endpoint.script import describe
 from converse_harness.endpoint.settings import check_settings
 from converse_harness.errors import ConverseHarnessError, ReplyError, UnusedReplies
