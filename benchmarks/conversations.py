@@ -10,9 +10,9 @@ from benchmarks.budgets import Row
 from benchmarks.floor import MODEL
 from benchmarks.measure import Rounds, timed
 from converse_harness import Endpoint, fake_converse, reply
-from converse_harness.endpoint.rewrites import CacheSummary
-from converse_harness.endpoint.settings import HistoryLevel
+from converse_harness.endpoint.prompt_cache.rewrites import CacheSummary
 from converse_harness.intercept.clients import create_client
+from converse_harness.settings import HistoryLevel
 from converse_harness.stream.http import Request
 
 ROUNDS: Final = 30

@@ -14,10 +14,10 @@ from benchmarks.floor import MODEL, Exchange, answered, story, telling
 from benchmarks.measure import Rounds, timed, wall
 from converse_harness import ConverseServer, fake_converse, record, recording, reply
 from converse_harness.intercept.clients import create_client
-from converse_harness.recordings.capture import CapturedExchange, exchange_lines
-from converse_harness.recordings.lines import Line
-from converse_harness.recordings.read import read
-from converse_harness.recordings.write import header, store, text_of, write
+from converse_harness.recordings.format.lines import Line
+from converse_harness.recordings.format.read import read
+from converse_harness.recordings.record.captured import CapturedExchange, exchange_lines
+from converse_harness.recordings.record.write import header, store, text_of, write
 from converse_harness.stream.http import Request
 
 EVENTS: Final = 50

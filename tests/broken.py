@@ -9,7 +9,7 @@ from typing import Any, Final
 from converse_harness import Fake, Reply, ReplyError, bedrock, faults, reply
 from converse_harness.bedrock.families import family_of
 from converse_harness.faults.model import ENDS, HANDS_OUT, SKIPS, Fault, FaultLevel
-from converse_harness.intercept.boto import holds_bodies_to_their_length
+from converse_harness.intercept.boto.sync import holds_bodies_to_their_length
 
 CITATION: Final = {
     "title": "Alps",

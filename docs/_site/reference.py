@@ -170,7 +170,7 @@ class Commands(GeneratedEntries):
     def entries(self) -> Iterator[str]:
         """A section for each command: its description, then its arguments."""
         for name in vars(cli)["_COMMANDS"]:
-            module = importlib.import_module(f"converse_harness.cli.{vars(cli)['_MODULES'].get(name, name)}")
+            module = cli.module_of_command(name)
             title = f"converse-harness {name}"
             yield f"{title}\n{'-' * len(title)}\n\n{escaped(module.DESCRIPTION)}\n\n.. program:: {title}"
             for flags, given in module.ARGUMENTS.items():

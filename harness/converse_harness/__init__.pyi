@@ -26,11 +26,11 @@ from converse_harness.errors import TransportError as TransportError
 from converse_harness.errors import UnexpectedCall as UnexpectedCall
 from converse_harness.errors import UnusedReplies as UnusedReplies
 from converse_harness.intercept.fake import Fake as Fake
-from converse_harness.intercept.httpx import HttpxFake as HttpxFake
+from converse_harness.intercept.httpx.fake import HttpxFake as HttpxFake
 from converse_harness.intercept.in_process import fake_converse as fake_converse
 from converse_harness.intercept.recorder import record as record
 from converse_harness.notes import Note as Note
-from converse_harness.recordings.play import recording as recording
+from converse_harness.recordings.play.play import recording as recording
 from converse_harness.recordings.redaction import Redaction as Redaction
 from converse_harness.reply.reply import Reply as Reply
 from converse_harness.server.asgi import ConverseApp as ConverseApp

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import bedrock
-from converse_harness.bedrock.service import nearest
+from converse_harness.bedrock.api.service import nearest
 from converse_harness.faults.model import Fault
 
 

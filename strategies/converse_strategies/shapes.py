@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import bedrock
-from converse_harness.bedrock import checks
-from converse_harness.bedrock.checks import INTEGERS
-from converse_harness.bedrock.service import ShapeWalk
+from converse_harness.bedrock.api import checks
+from converse_harness.bedrock.api.checks import INTEGERS
+from converse_harness.bedrock.api.service import ShapeWalk
 from converse_strategies import leaves
 from converse_strategies.leaves import cached, composite, sampled
 

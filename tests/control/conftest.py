@@ -11,8 +11,8 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from converse_harness import Endpoint, Reply
+from converse_harness.features.improvise.improvised import Improvised
 from converse_harness.intercept.fake import Fake, Settings
-from converse_harness.reply.improvised import Improvised
 from converse_harness.server.control import ROUTES, ControlApi, openapi
 from converse_harness.server.mounts import ServerFake
 from converse_harness.stream.http import Request

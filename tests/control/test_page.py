@@ -9,7 +9,7 @@ import pytest
 
 from converse_harness import Reply, faults, reply
 from converse_harness.cases import CASES
-from converse_harness.reply.improvised import Improvised
+from converse_harness.features.improvise.improvised import Improvised
 from converse_harness.server.control import ROUTES
 from converse_harness.server.control.vocabulary import MODIFIERS, REPLIES, read_reply
 from tests.control.conftest import Client, rendered

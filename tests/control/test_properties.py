@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from converse_harness import Reply, ReplyError, faults, reply
 from converse_harness.cases import CASES
 from converse_harness.faults.model import Fault
+from converse_harness.features.improvise.improvised import Improvised
 from converse_harness.reply.body import ErrorBody
-from converse_harness.reply.improvised import Improvised
 from converse_harness.server.control import ROUTES
 from converse_harness.server.control.arguments import parameters
 from converse_harness.server.control.vocabulary import (

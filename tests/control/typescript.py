@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import converse_harness.cli
+import converse_harness.features
 from converse_harness.server.control import openapi
 
-FILE: Final = Path(converse_harness.cli.__file__).parent / "vitest" / "converse-api.d.ts"
+FILE: Final = Path(converse_harness.features.__file__).parent / "vitest" / "converse-api.d.ts"
 
 HEAD: Final = """\
 // The types of converse-harness' control API. Made from its openapi.json; `converse-harness init vitest --force` writes

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from converse_harness.plugin.chaos.damage import USUAL
-from converse_harness.plugin.chaos.verdict import Survival
+from converse_harness.features.chaos.damage import USUAL
+from converse_harness.features.chaos.verdict import Survival
 from tests.examples.tables import DOCS, Row, Tables, code, names, with_tables, write
 
 PAGE: Final = "chaos.md"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, get_args
 
-from converse_harness.endpoint.history import HISTORY_CHANGES, HistoryChangeKind
-from converse_harness.endpoint.settings import HISTORY_LEVELS
+from converse_harness.endpoint.history.compare import HISTORY_CHANGES, HistoryChangeKind
+from converse_harness.settings import HISTORY_LEVELS
 from tests.examples.tables import DOCS, Row, Tables, code, names, with_tables, write
 
 PAGE: Final = "conversation.md"

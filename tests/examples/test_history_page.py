@@ -15,7 +15,7 @@ import converse_harness
 from converse_harness import Reply, reply
 from converse_harness.bedrock.rules import BY_NAME
 from converse_harness.cases import CASES
-from converse_harness.endpoint.rewrites import CacheSummary
+from converse_harness.endpoint.prompt_cache.rewrites import CacheSummary
 from converse_harness.faults import FAULTS
 from tests.examples.tables import DOCS, Row, Tables, code, markdown, names, with_tables
 from tests.history.thread import UserThread

@@ -8,10 +8,10 @@ from typing import Final
 import pytest
 
 from converse_harness.plugin.settings import OF_RUN
-from converse_harness.recordings.choices import FAILED, MODES
-from converse_harness.recordings.lines import KINDS, TYPES
-from converse_harness.recordings.matching import MATCHES, PARTS
-from converse_harness.secret_kinds import KINDS as SECRETS
+from converse_harness.recordings.format.lines import KINDS, TYPES
+from converse_harness.recordings.names import FAILED, MODES
+from converse_harness.recordings.play.matching import MATCHES, PARTS
+from converse_harness.secrets.kinds import KINDS as SECRETS
 from tests.examples.tables import DOCS, Row, Tables, code, names, with_tables, write
 
 

@@ -9,9 +9,9 @@ from warnings import catch_warnings, simplefilter
 import yaml
 
 from converse_harness.errors import MaskedSecretWarning, SecretFound
-from converse_harness.recordings.cassettes import CannotImport
-from converse_harness.recordings.import_cassettes import CannotImportAll, import_cassette
-from converse_harness.recordings.read import DamagedRecording
+from converse_harness.features.cassettes.convert import CannotImportAll, import_cassette
+from converse_harness.features.cassettes.read import CannotImport
+from converse_harness.recordings.format.read import DamagedRecording
 from tests.fuzz.target import ASKED, Target, answers, body_of, folder
 from tests.recordings.hand_made import BEDROCK, FIRST, HOSTS, STREAM, interaction
 from tests.recordings.test_import_refusals import BROKEN

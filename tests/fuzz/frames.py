@@ -7,7 +7,7 @@ from uuid import UUID
 from zlib import crc32
 
 from converse_harness.errors import DamagedData
-from converse_harness.recordings.lines import event_as_sent, frame_bytes_of, frame_line
+from converse_harness.recordings.format.lines import event_as_sent, frame_bytes_of, frame_line
 from converse_harness.stream.events import decode_event
 from converse_harness.stream.frames import Decoder, Frame, FrameError, HeaderType, decode, encode
 from tests.fuzz.target import Target, answers, body_of

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from converse_harness.recordings.capture import CapturedExchange, exchange_lines
-from converse_harness.recordings.lines import KINDS, dump
-from converse_harness.recordings.parts import written_once
-from converse_harness.recordings.read import DamagedRecording, parse, read
-from converse_harness.recordings.replies import reply_of
+from converse_harness.recordings.format.exchanges import reply_of
+from converse_harness.recordings.format.lines import KINDS, dump
+from converse_harness.recordings.format.read import DamagedRecording, parse, read
+from converse_harness.recordings.format.shared_parts import written_once
+from converse_harness.recordings.record.captured import CapturedExchange, exchange_lines
 from tests.fuzz.target import Target, answers, folder
 from tests.recordings.damaged import DAMAGED, HEADER, ILLEGAL, OTHERS, SOUND
 

@@ -8,7 +8,8 @@ from typing import NoReturn
 
 import pytest
 
-from converse_harness.recordings import import_cassettes, replies
+from converse_harness.features.cassettes import convert
+from converse_harness.recordings.format import exchanges
 from converse_harness.server import control
 from tests.fuzz import frames
 from tests.fuzz.__main__ import read_again
@@ -43,8 +44,8 @@ def a_defect(*_: object, **__: object) -> NoReturn:
 
 PLANTED: Mapping[str, tuple[object, str]] = {
     "frames": (frames, "encode"),
-    "recordings": (replies, "frame_bytes_of"),
-    "cassettes": (import_cassettes, "pieces_of"),
+    "recordings": (exchanges, "frame_bytes_of"),
+    "cassettes": (convert, "pieces_of"),
     "control": (control, "describe"),
 }
 

@@ -17,9 +17,9 @@ ENTRY_POINTS = (
     "converse-harness = converse_harness.cli:main",
 )
 API = "converse_harness/server/control/openapi.json"
-HELPERS = tuple(f"converse_harness/cli/vitest/{name}" for name in ("converse.ts", "converse-api.d.ts"))
-VIEWER = tuple(f"converse_harness/viewer/{name}" for name in ("view.css", "view.js"))
-LIVE = "converse_harness/server/live/live.js"
+HELPERS = tuple(f"converse_harness/features/vitest/{name}" for name in ("converse.ts", "converse-api.d.ts"))
+VIEWER = tuple(f"converse_harness/features/report/view/{name}" for name in ("view.css", "view.js"))
+LIVE = "converse_harness/features/report/live/live.js"
 NAMES = tuple(f"converse_harness/{package}/__init__.pyi" for package in ("faults", "cases"))
 ONLY_SITE = re.compile(r"converse_harness/docs/(?:_site/|api/|conf\.py|.*\.rst$)")
 NOT_SENT = (".ci", ".github")

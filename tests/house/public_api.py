@@ -21,7 +21,7 @@ import converse_harness
 import converse_strategies.strands
 from converse_harness import cli, types
 from converse_harness.plugin import parameters, settings
-from converse_harness.recordings.lines import FORMAT, KINDS, VERSION
+from converse_harness.recordings.format.lines import FORMAT, KINDS, VERSION
 
 FILE: Final = Path(__file__).with_suffix(".txt")
 WRITE: Final = f"python -m {'.'.join(Path(__file__).with_suffix('').parts[-3:])} --write"
@@ -262,7 +262,7 @@ def options() -> list[str]:
 def commands() -> Iterator[str]:
     """The commands with their arguments, and the values that are a choice."""
     for name in vars(cli)["_COMMANDS"]:
-        module = importlib.import_module(f"converse_harness.cli.{vars(cli)['_MODULES'].get(name, name)}")
+        module = cli.module_of_command(name)
         parser = argparse.ArgumentParser(prog=name, add_help=False)
         for flags, given in module.ARGUMENTS.items():
             parser.add_argument(*flags.split(), **given)

@@ -104,7 +104,7 @@ def as_bedrock(monkeypatch: pytest.MonkeyPatch) -> None:
         return look_up("127.0.0.1" if host in (HOST, HOST.encode(), AT) else host, *args, **kwargs)
 
     monkeypatch.setattr(socket, "getaddrinfo", on_loopback)
-    monkeypatch.setattr("converse_harness.intercept.hosts.is_own_machine", lambda host: False)
+    monkeypatch.setattr("converse_harness.intercept.guard.hosts.is_own_machine", lambda host: False)
 
 
 @contextmanager

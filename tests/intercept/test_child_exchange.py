@@ -34,8 +34,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from converse_harness import BlockedConnection, fake_converse
-from converse_harness.intercept import children, registry
-from converse_harness.intercept.children import away_from_bedrock
+from converse_harness.intercept import registry
+from converse_harness.intercept.guard import children
+from converse_harness.intercept.guard.children import away_from_bedrock
 from tests.certificates import certificate
 from tests.profiles import examples
 
@@ -978,7 +979,7 @@ def exchanged(shape: Shape, where: tuple[str, int], target: str, address: str) -
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Stage, Host, str]]:
     """The proxy runs in this process, where coverage sees its lines."""
-    from converse_harness.intercept.child_exchange import ProxySettings, serve
+    from converse_harness.intercept.guard.child_exchange import ProxySettings, serve
 
     stage = Stage()
     listening = socket.create_server(("127.0.0.1", 0), backlog=64)

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 
 from converse_harness import BlockedConnection, fake_converse
 from converse_harness.intercept import registry
-from converse_harness.intercept.children import away_from_bedrock, variables
 from converse_harness.intercept.clients import ENDPOINTS
-from converse_harness.intercept.hosts import is_bedrock_host
+from converse_harness.intercept.guard.children import away_from_bedrock, variables
+from converse_harness.intercept.guard.hosts import is_bedrock_host
 
 HOST = "bedrock-runtime.us-east-1.amazonaws.com"
 

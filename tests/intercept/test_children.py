@@ -22,9 +22,9 @@ import botocore.session
 import pytest
 
 from converse_harness import BlockedConnection, fake_converse, reply
-from converse_harness.intercept import children, pools
-from converse_harness.intercept.children import CLOSED_PORT_URL, away_from_bedrock
 from converse_harness.intercept.clients import ENDPOINTS, is_loopback
+from converse_harness.intercept.guard import children, workers
+from converse_harness.intercept.guard.children import CLOSED_PORT_URL, away_from_bedrock
 
 Client = Callable[..., Any]
 
@@ -152,10 +152,10 @@ def test_a_child_started_after_the_fake_closed_is_free() -> None:
 
 
 def test_a_fake_does_not_open_if_it_cannot_tell_the_workers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(pools, "_told", str(tmp_path / "no such folder" / "told"))
+    monkeypatch.setattr(workers, "_told", str(tmp_path / "no such folder" / "told"))
     with pytest.raises(FileNotFoundError, match="no such folder"), fake_converse():
         raise AssertionError("it is open")
-    assert not pools._closed
+    assert not workers._closed
 
 
 @pytest.mark.parametrize(
@@ -302,7 +302,7 @@ def test_a_loopback_endpoint_that_the_caller_gave_stays(
 def test_a_copy_in_the_same_process_refuses_nothing(make_client: Client, question: dict[str, Any]) -> None:
     import pickle
 
-    from converse_harness.intercept.children import refuse_in_child
+    from converse_harness.intercept.guard.children import refuse_in_child
 
     with fake_converse(reply.text("hi")):
         assert pickle.loads(pickle.dumps(refuse_in_child())) is None

@@ -15,7 +15,7 @@ import pytest
 
 from converse_harness import ConverseServer, UnusedReplies, fake_converse, record, reply
 from converse_harness.intercept import registry
-from converse_harness.recordings.read import read
+from converse_harness.recordings.format.read import read
 
 ONE = fake_converse(reply.text("one"))
 

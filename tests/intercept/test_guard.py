@@ -23,7 +23,7 @@ import urllib3
 
 from converse_harness import BlockedConnection, fake_converse
 from converse_harness.intercept.clients import ENDPOINTS
-from converse_harness.intercept.hosts import is_bedrock_host
+from converse_harness.intercept.guard.hosts import is_bedrock_host
 
 HOST = "bedrock-runtime.us-east-1.amazonaws.com"
 URL = f"https://{HOST}/model/m/converse"
@@ -191,7 +191,7 @@ def test_a_request_in_clear_names_its_host_on_a_way_off_this_machine(monkeypatch
     def is_blocked(peer: str, head: bytes) -> bool:
         ours, theirs = socket.socketpair()
         with ours, theirs:
-            monkeypatch.setattr("converse_harness.intercept.reads._peer", lambda _: peer)
+            monkeypatch.setattr("converse_harness.intercept.guard.host_readers._peer", lambda _: peer)
             try:
                 ours.sendall(head)
             except BlockedConnection as error:

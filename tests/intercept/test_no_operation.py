@@ -12,7 +12,7 @@ import pytest
 
 from converse_harness import ConverseServer, Fake, HttpxFake, UnexpectedCall
 from converse_harness.cli.serving import print_call
-from converse_harness.endpoint.viewing import views_of
+from converse_harness.features.report.calls import views_of
 from converse_harness.server.asgi import ConverseApp
 
 MODEL = "/model/arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abcdefghijkl"

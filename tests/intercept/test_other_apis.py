@@ -12,7 +12,7 @@ import pytest
 
 from converse_harness import BlockedConnection, CallError, ConverseServer, Fake, HttpxFake, fake_converse
 from converse_harness.endpoint.unknown_paths import OTHER_APIS, other_api
-from converse_harness.intercept.session_guard import SessionGuard
+from converse_harness.intercept.guard.session import SessionGuard
 
 RUNTIME = "https://bedrock-runtime.us-east-1.amazonaws.com"
 MANTLE = "https://bedrock-mantle.us-east-1.api.aws"

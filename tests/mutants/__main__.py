@@ -33,8 +33,8 @@ PACKAGES: Final = {
     "converse_strategies": "strategies/converse_strategies",
 }
 OTHER_SUITES: Final = (
-    "harness/converse_harness/intercept/aioboto.py",
-    "harness/converse_harness/intercept/forward_boto.py",
+    "harness/converse_harness/intercept/boto/aio.py",
+    "harness/converse_harness/intercept/boto/forward.py",
 )
 """What only the pinned suites run."""
 

@@ -10,30 +10,29 @@ LEAST: Final = 90
 
 TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "codec": (
-        "converse_harness.bedrock.codec",
-        "converse_harness.bedrock.service",
-        "converse_harness.recordings.lines",
+        "converse_harness.bedrock.api.codec",
+        "converse_harness.bedrock.api.service",
+        "converse_harness.recordings.format.lines",
         "converse_harness.stream.events",
-        "converse_harness.stream.frames",
         "converse_harness.stream.frames",
     ),
     "grammar": ("converse_harness.stream.grammar",),
     "assembly": ("converse_harness.stream.assemble", "converse_harness.stream.chunk"),
     "matching": (
         "converse_harness.endpoint.script",
-        "converse_harness.recordings.compare",
-        "converse_harness.recordings.matching",
+        "converse_harness.recordings.review.compare",
+        "converse_harness.recordings.play.matching",
     ),
     "secrecy": (
-        "converse_harness.recordings.decoding",
-        "converse_harness.recordings.encodings",
+        "converse_harness.secrets.views",
+        "converse_harness.secrets.encodings",
         "converse_harness.recordings.leaks",
         "converse_harness.recordings.redaction",
-        "converse_harness.recordings.write",
-        "converse_harness.secret_kinds",
-        "converse_harness.process_secrets",
-        "converse_harness.readable",
-        "converse_harness.secrets",
+        "converse_harness.recordings.record.write",
+        "converse_harness.secrets.kinds",
+        "converse_harness.secrets.process",
+        "converse_harness.secrets.readable",
+        "converse_harness.secrets.mask",
     ),
     "rules": ("converse_harness.bedrock.rules",),
 }
@@ -41,7 +40,7 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
 WORDINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "endpoint/script.py": ("__str__", "describe", "summary", "_used", "where"),
     "recordings/leaks.py": ("__str__",),
-    "recordings/safe.py": ("said_of_masked", "said_of_left_out", "_secrets", "_listed"),
+    "record/write.py": ("said_of_masked", "said_of_left_out", "_secrets", "_listed"),
 }
 """Functions that make a message; what stands in an f-string is one anyway. A module is named by how its path ends."""
 

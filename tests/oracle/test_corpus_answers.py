@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness import bedrock
-from converse_harness.bedrock.beyond import BEYOND_MODEL, Beyond, ExtraError, MayBeAbsent
-from converse_harness.bedrock.checks import Checks, FindingKind
+from converse_harness.bedrock.api.beyond import BEYOND_MODEL, Beyond, ExtraError, MayBeAbsent
+from converse_harness.bedrock.api.checks import Checks, FindingKind
 
 HAS_ALL_THAT_IS_RECORDED = (1, 43, 117)
 OUTSIDE_THE_CORPUS = {

@@ -10,7 +10,7 @@ import pytest
 from converse_harness import bedrock
 from converse_harness.cli import main
 from converse_harness.cli.check import check_file
-from converse_harness.recordings.read import read
+from converse_harness.recordings.format.read import read
 from tests.oracle.conftest import SOME_AND_ALL
 from tests.oracle.test_corpus_answers import HAS_ALL_THAT_IS_RECORDED
 from tests.oracle.test_corpus_recordings import Interaction, interactions

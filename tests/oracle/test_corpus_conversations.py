@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from converse_harness import Endpoint, recording
-from converse_harness.endpoint.history import HISTORY_CHANGES
-from converse_harness.recordings.capture import CapturedExchange, exchange_lines
-from converse_harness.recordings.write import header, text_of, write
+from converse_harness.endpoint.history.compare import HISTORY_CHANGES
+from converse_harness.recordings.record.captured import CapturedExchange, exchange_lines
+from converse_harness.recordings.record.write import header, text_of, write
 from converse_harness.stream.frames import Decoder, encode
 from converse_harness.stream.http import Request
 from tests.oracle.conftest import body_with_media

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from converse_harness.bedrock.beyond import BEYOND_MODEL
+from converse_harness.bedrock.api.beyond import BEYOND_MODEL
 from converse_harness.bedrock.families import ERRORS, RECORDED
 from converse_harness.bedrock.rules import RULES
 from tests.oracle.conftest import HAND_MADE, rows_of_aws

@@ -15,8 +15,8 @@ import pytest
 import yaml
 
 from converse_harness import recording
-from converse_harness.intercept.hosts import is_bedrock_host
-from converse_harness.recordings.import_cassettes import Hosts, import_cassette
+from converse_harness.features.cassettes.convert import Hosts, import_cassette
+from converse_harness.intercept.guard.hosts import is_bedrock_host
 from tests.oracle.conftest import SOME_AND_ALL
 
 ACCOUNT = b"123456789012"

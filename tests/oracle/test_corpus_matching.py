@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from converse_harness import Endpoint
-from converse_harness.recordings.matching import MATCHES, Match, asked_by, asked_in, key
-from converse_harness.recordings.replies import RecordedExchange
+from converse_harness.recordings.format.exchanges import RecordedExchange
+from converse_harness.recordings.play.matching import MATCHES, Match, asked_by, asked_in, key
 from converse_harness.stream.http import Request
 from tests.recordings.asking import with_other_prose
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from converse_harness import Endpoint
+from converse_harness.features.as_python.script import module_source, script_source
 from converse_harness.json_values import member_of, parsed_json
-from converse_harness.recordings.read import read
-from converse_harness.recordings.script_source import module_source, script_source
+from converse_harness.recordings.format.read import read
 from converse_harness.stream.assemble import assemble
 from converse_harness.stream.events import decode_event
 from converse_harness.stream.frames import Decoder

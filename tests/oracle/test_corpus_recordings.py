@@ -18,8 +18,8 @@ from botocore.eventstream import EventStreamBuffer
 from botocore.parsers import EventStreamJSONParser, create_parser
 
 from converse_harness import ConverseServer, bedrock, fake_converse, recording
-from converse_harness.recordings.capture import CapturedExchange, exchange_lines
-from converse_harness.recordings.write import header, text_of, write
+from converse_harness.recordings.record.captured import CapturedExchange, exchange_lines
+from converse_harness.recordings.record.write import header, text_of, write
 from converse_harness.stream.frames import Decoder, encode
 from converse_harness.stream.http import Request
 from tests.oracle.conftest import SOME_AND_ALL

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from converse_harness import bedrock
 from converse_harness.bedrock.rules import RuleRequest
-from converse_harness.endpoint.rehearsal import target_of
+from converse_harness.features.rehearsal.targets import target_of
 from tests.oracle.conftest import rows_of_aws
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from converse_harness.cases import CASES
-from converse_harness.intercept.boto import holds_bodies_to_their_length
-from converse_harness.plugin import passed
-from converse_harness.plugin.chaos import damage, verdict
+from converse_harness.features.chaos import damage, verdict
+from converse_harness.intercept.boto.sync import holds_bodies_to_their_length
+from converse_harness.plugin.reruns import passed
 from tests.nested import ANYIO, ASYNCIO, HYPOTHESIS, XDIST
 from tests.plugin.upstream import Upstream
 

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from botocore.endpoint import EndpointCreator
 
-from converse_harness.cli import checkup, main
-from converse_harness.cli.checkup import Package, Patched, PluginCost
+from converse_harness.cli import main
+from converse_harness.features.doctor import checkup
+from converse_harness.features.doctor.checkup import Package, Patched, PluginCost
 
 COMMAND = Path(sys.executable).parent / "converse-harness"
 

@@ -336,7 +336,7 @@ import sys
 import pytest
 for options in ([], sys.argv[1:]):
     pytest.main(["-q", "-p", "no:cacheprovider", *options])
-    print(sorted(name for name in sys.modules if ".viewer" in name or "html_report" in name))
+    print(sorted(name for name in sys.modules if ".features.report" in name))
 """
 
 
@@ -345,7 +345,7 @@ def test_nothing_of_it_is_imported_without_the_option(project: pytest.Pytester) 
     told = project.run(sys.executable, "-c", IMPORTED, OPTION).outlines
     plain, given = (line for line in told if line == "[]" or line.startswith("['"))
     assert plain == "[]"
-    assert "converse_harness.plugin.html_report" in given
+    assert "converse_harness.features.report.hooks" in given
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ def written(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-SHIPPED = {name: files("converse_harness.cli").joinpath("vitest", name).read_bytes() for name in NAMES}
+SHIPPED = {name: files("converse_harness.features.vitest").joinpath(name).read_bytes() for name in NAMES}
 
 
 def test_it_writes_two_files_and_says_what_comes_next(

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from converse_harness.cli import main
-from converse_harness.recordings.read import read
-from converse_harness.recordings.write import header, store
+from converse_harness.recordings.format.read import read
+from converse_harness.recordings.record.write import header, store
 from tests.nested import OURS, XDIST
 from tests.plugin.upstream import Upstream
 from tests.recordings.asking import body, exchange, user, write

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from converse_harness import Fake, recording
-from converse_harness.plugin.recording import RecordingRun
-from converse_harness.plugin.tally import Tally
-from converse_harness.recordings.capture import CapturedExchange
-from converse_harness.recordings.write import SessionWriter
+from converse_harness.plugin.recording.run import RecordingRun
+from converse_harness.plugin.recording.tally import Tally
+from converse_harness.recordings.record.captured import CapturedExchange
+from converse_harness.recordings.record.write import SessionWriter
 from converse_harness.stream.http import Request
 from tests.threads import together
 

@@ -11,8 +11,8 @@ import pytest
 from converse_harness import bedrock
 from converse_harness.bedrock.rules import RuleRequest
 from converse_harness.cli import main
-from converse_harness.endpoint.rehearsal import target_of
-from converse_harness.recordings.read import read
+from converse_harness.features.rehearsal.targets import target_of
+from converse_harness.recordings.format.read import read
 from tests.recordings.asking import counts_tokens
 
 SAMPLES = Path(__file__).parents[2] / "recordings"

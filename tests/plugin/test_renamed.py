@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from converse_harness.recordings.choices import USED_FILES
+from converse_harness.recordings.names import USED_FILES
 from tests.plugin.upstream import Upstream
 
 TRIP = """

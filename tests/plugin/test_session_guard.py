@@ -5,7 +5,8 @@ import socket
 
 import pytest
 
-from converse_harness.intercept import children, registry
+from converse_harness.intercept import registry
+from converse_harness.intercept.guard import children
 from tests.nested import OURS, XDIST, load
 
 HOST = "bedrock-runtime.us-east-1.amazonaws.com"

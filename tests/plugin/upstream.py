@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from converse_harness import Call, Endpoint, Reply, reply
-from converse_harness.recordings.read import read
+from converse_harness.recordings.format.read import read
 from converse_harness.stream.http import Request
 from tests.nested import XDIST
 

@@ -11,8 +11,8 @@ from urllib.parse import quote
 import pytest
 
 from converse_harness import Endpoint, bedrock
-from converse_harness.recordings.lines import Line
-from converse_harness.recordings.write import header, text_of
+from converse_harness.recordings.format.lines import Line
+from converse_harness.recordings.record.write import header, text_of
 from converse_harness.stream.http import Request
 
 NOVA: Final = "us.amazon.nova-lite-v1:0"

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 from converse_harness import bedrock
-from converse_harness.recordings.read import NESTED
+from converse_harness.recordings.format.read import NESTED
 
 BOTOCORE = f"botocore {bedrock.botocore_version()}"
 SOME_OPERATIONS = ", ".join(bedrock.operations())

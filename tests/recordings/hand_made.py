@@ -13,8 +13,8 @@ import urllib3
 import yaml
 
 from converse_harness import ConverseServer, recording
-from converse_harness.intercept.hosts import is_bedrock_host
-from converse_harness.recordings.import_cassettes import Hosts
+from converse_harness.features.cassettes.convert import Hosts
+from converse_harness.intercept.guard.hosts import is_bedrock_host
 from converse_harness.stream.frames import Frame, Header, HeaderType, encode
 
 NOVA: Final = "us.amazon.nova-lite-v1:0"

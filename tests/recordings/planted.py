@@ -17,8 +17,8 @@ from urllib.parse import quote
 
 from hypothesis import strategies as st
 
-from converse_harness.secret_kinds import SecretKind
-from converse_harness.secrets import compiled
+from converse_harness.secrets.kinds import SecretKind
+from converse_harness.secrets.mask import compiled
 from converse_harness.stream.events import encode_event
 
 LONG: Final = "q7Rt2Lw9Xz4Kd8Vn3Bm6Pc1Hf5Jg0SyTaEoUi"

@@ -21,8 +21,8 @@ from urllib.parse import quote, unquote
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from converse_harness.secret_kinds import ACCOUNTS, KINDS, SecretKind
-from converse_harness.secrets import STAND_IN, secret_spans
+from converse_harness.secrets.kinds import ACCOUNTS, KINDS, SecretKind
+from converse_harness.secrets.mask import STAND_IN, secret_spans
 from converse_harness.stream.events import encode_event
 from converse_harness.stream.frames import Frame, Header, HeaderType, encode
 from tests.recordings.planted import FORMS, READABLE, texts_of

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from converse_harness import ConverseServer, assemble, fake_converse, record, recording, reply
 from converse_harness.intercept.clients import create_client
-from converse_harness.recordings.again import with_kept
-from converse_harness.recordings.capture import exchange_lines
-from converse_harness.recordings.lines import Line
-from converse_harness.recordings.write import header
+from converse_harness.recordings.format.lines import Line
+from converse_harness.recordings.record.captured import exchange_lines
+from converse_harness.recordings.record.keep_unchanged import with_kept
+from converse_harness.recordings.record.write import header
 from converse_strategies import replies
 from tests.recordings.sessions import TOOLS
 from tests.recordings.test_identity import answered, heard_of

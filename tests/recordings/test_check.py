@@ -13,8 +13,8 @@ import pytest
 from converse_harness import bedrock
 from converse_harness.cli import main
 from converse_harness.cli.check import MEANINGS, Sort
-from converse_harness.recordings.lines import KINDS, Line
-from converse_harness.recordings.write import store
+from converse_harness.recordings.format.lines import KINDS, Line
+from converse_harness.recordings.record.write import store
 from tests.recordings.asking import body, exchange, result, streamed, use, user
 from tests.recordings.asking import write as write_exchanges
 from tests.recordings.damaged import (

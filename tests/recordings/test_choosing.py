@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from converse_harness import Endpoint, Fake, Redaction, ReplyError, recording, reply
-from converse_harness.recordings.matching import MATCHES, Match, asked_in
-from converse_harness.recordings.play import Recording
-from converse_harness.recordings.read import parse
-from converse_harness.recordings.replies import RecordedExchange
-from converse_harness.recordings.write import SessionWriter, text_of
+from converse_harness.recordings.format.exchanges import RecordedExchange
+from converse_harness.recordings.format.read import parse
+from converse_harness.recordings.play.matching import MATCHES, Match, asked_in
+from converse_harness.recordings.play.play import Recording
+from converse_harness.recordings.record.write import SessionWriter, text_of
 from converse_harness.stream.http import Request
 from converse_strategies import converse_requests
 from tests.profiles import examples
@@ -166,7 +166,7 @@ def test_thousands_of_exchanges_are_asked_for_once_each(
     tmp_path: Path, rule: Match, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What each exchange is for a rule is worked out once, however often the recording is asked."""
-    from converse_harness.recordings import play as playing
+    from converse_harness.recordings.play import play as playing
 
     worked_out = 0
 

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from converse_harness.cli import main
 from converse_harness.json_values import canonical, path_text
-from converse_harness.recordings.compare import Compared, compare
 from converse_harness.recordings.differences import ABSENT, Difference, aligned, differences, shown
-from converse_harness.recordings.lines import Line
-from converse_harness.recordings.read import session_of
+from converse_harness.recordings.format.lines import Line
+from converse_harness.recordings.format.read import session_of
+from converse_harness.recordings.review.compare import Compared, compare
 from converse_harness.stream.frames import Frame, encode
 from tests.recordings.asking import body, exchange, streamed, throttled, user, write
 

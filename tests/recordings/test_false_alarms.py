@@ -14,10 +14,10 @@ from typing import Any, Final
 
 import pytest
 
-from converse_harness.recordings.decoding import View, levels
 from converse_harness.recordings.leaks import scan
-from converse_harness.secret_kinds import ACCOUNTS, KINDS
-from converse_harness.secrets import matches
+from converse_harness.secrets.kinds import ACCOUNTS, KINDS
+from converse_harness.secrets.mask import matches
+from converse_harness.secrets.views import View, levels
 
 LETTERS: Final = string.ascii_letters + string.digits
 PNG: Final = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"

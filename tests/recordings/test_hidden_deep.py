@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from converse_harness.process_secrets import own_secrets
-from converse_harness.recordings import encodings
+from converse_harness.recordings.format.lines import Line
 from converse_harness.recordings.leaks import scan
-from converse_harness.recordings.lines import Line
+from converse_harness.recordings.record.write import safe_lines
 from converse_harness.recordings.redaction import Redaction
-from converse_harness.recordings.write import safe_lines
-from converse_harness.secrets import MASK, mask
+from converse_harness.secrets import encodings
+from converse_harness.secrets.mask import MASK, mask
+from converse_harness.secrets.process import own_secrets
 from converse_harness.stream.frames import Frame, Header, HeaderType, encode
 from tests.profiles import examples
 from tests.recordings.planted import REFUSED, in_zip

@@ -5,9 +5,9 @@ from uuid import UUID
 
 import pytest
 
-from converse_harness.recordings.lines import Line
-from converse_harness.recordings.read import read
-from converse_harness.recordings.replies import reply_of
+from converse_harness.recordings.format.exchanges import reply_of
+from converse_harness.recordings.format.lines import Line
+from converse_harness.recordings.format.read import read
 from tests.recordings.asking import streamed, throttled, write
 
 REQUEST = {"messages": [{"role": "user", "content": [{"text": "hi"}]}]}

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness import DamagedData, Endpoint, Reply
-from converse_harness.recordings.capture import CapturedExchange, exchange_lines
-from converse_harness.recordings.read import parse
-from converse_harness.recordings.replies import reply_of
-from converse_harness.recordings.write import header, text_of
+from converse_harness.recordings.format.exchanges import reply_of
+from converse_harness.recordings.format.read import parse
+from converse_harness.recordings.record.captured import CapturedExchange, exchange_lines
+from converse_harness.recordings.record.write import header, text_of
 from converse_harness.stream.frames import Decoder, encode
 from converse_harness.stream.http import HttpResponse, Request
 from converse_strategies import faulty_replies, replies

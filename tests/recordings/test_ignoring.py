@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from converse_harness import Endpoint, ReplyError, recording
-from converse_harness.recordings.ignoring import IgnoredParts
-from converse_harness.recordings.stale import take
+from converse_harness.recordings.play.ignored_parts import IgnoredParts
+from converse_harness.recordings.play.stale import take
 from tests.recordings.asking import ask, body, counts_tokens, exchange, request, tools, use, user, write
 
 

@@ -17,8 +17,8 @@ import yaml
 from vcr.request import Request as VcrRequest
 
 from converse_harness import ConverseServer, fake_converse, recording, reply
-from converse_harness.intercept.hosts import is_bedrock_host
-from converse_harness.recordings.import_cassettes import Hosts, Imported, import_cassette
+from converse_harness.features.cassettes.convert import Hosts, Imported, import_cassette
+from converse_harness.intercept.guard.hosts import is_bedrock_host
 from tests.recordings.hand_made import (
     ANSWER,
     ASKED,

@@ -13,7 +13,8 @@ from urllib.parse import quote
 import pytest
 
 from converse_harness import recording, reply
-from converse_harness.cli import import_, main
+from converse_harness.cli import main
+from converse_harness.features.cassettes import command
 from tests.recordings.hand_made import ANSWER, BEDROCK, MEND, NOVA, interaction, written
 from tests.recordings.planted import in_zip
 
@@ -269,7 +270,7 @@ def test_an_answer_that_is_not_equal_is_not_passed_over(
     """It cannot happen: what is heard is written so that it reads the same. Were it to happen, it would be said."""
     monkeypatch.chdir(tmp_path)
     written(tmp_path, interaction({"body": {"string": ANSWER}}))
-    monkeypatch.setattr("converse_harness.recordings.import_cassettes.reply_of", lambda exchange: reply.text("another"))
+    monkeypatch.setattr("converse_harness.features.cassettes.convert.reply_of", lambda exchange: reply.text("another"))
     assert main(["import", "hand.yaml"]) == 1
     assert "1 exchange in 1 recording: 1 not equal." in capsys.readouterr().out
 
@@ -330,7 +331,7 @@ def test_progress_is_for_terminals_and_for_what_takes_its_time(
     monkeypatch.setenv("NO_COLOR", "1")
     for name in ("a", "b"):
         written(tmp_path, interaction({"body": {"string": ANSWER}}), name=f"{name}.yaml")
-    monkeypatch.setattr(import_, "_PATIENCE", patience)
+    monkeypatch.setattr(command, "_PATIENCE", patience)
     out, err = io.StringIO(), Terminal() if terminal else io.StringIO()
     monkeypatch.setattr("sys.stdout", out)
     monkeypatch.setattr("sys.stderr", err)

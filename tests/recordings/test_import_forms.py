@@ -18,10 +18,10 @@ import zstandard
 from vcr.request import Request as VcrRequest
 
 from converse_harness import fake_converse, recording
-from converse_harness.recordings.cassettes import CannotImport, read_cassette
-from converse_harness.recordings.encodings import CannotUnpack, unpack
-from converse_harness.recordings.import_cassettes import ImportVerdict, import_cassette
-from converse_harness.recordings.replies import RecordedExchange
+from converse_harness.features.cassettes.convert import ImportVerdict, import_cassette
+from converse_harness.features.cassettes.read import CannotImport, read_cassette
+from converse_harness.recordings.format.exchanges import RecordedExchange
+from converse_harness.secrets.encodings import CannotUnpack, unpack
 from tests.recordings.hand_made import (
     ANSWER,
     ASKED,
@@ -289,7 +289,7 @@ def test_no_more_is_unpacked_than_is_taken(name: str) -> None:
 
 
 def test_a_cassette_that_is_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("converse_harness.recordings.cassettes.MAX_FILE", 1_000_000)
+    monkeypatch.setattr("converse_harness.features.cassettes.read.MAX_FILE", 1_000_000)
     path = tmp_path / "bomb.yaml.gz"
     path.write_bytes(gzip.compress(b"interactions: [" + 2 * _ZEROS))
     with pytest.raises(CannotImport, match="this is longer than 0 MB once it is unpacked, and no more is"):

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import yaml
 
-from converse_harness.recordings import cassette_yaml, import_cassettes
-from converse_harness.recordings.cassettes import CannotImport
-from converse_harness.recordings.import_cassettes import CannotImportAll, import_cassette
+from converse_harness.features.cassettes import cassette_yaml, convert
+from converse_harness.features.cassettes.convert import CannotImportAll, import_cassette
+from converse_harness.features.cassettes.read import CannotImport
 from tests.recordings.hand_made import ANSWER, FIRST, HOSTS, MEND, interaction, written
 
 REFUSED = f"is refused: it is not plain data, and nothing of it was run. {MEND}"
@@ -249,7 +249,7 @@ def test_interactions_that_cannot_be_read(name: str, tmp_path: Path) -> None:
 
 
 def test_bodies_that_unpack_to_too_much_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_cassettes, "MAX_FILE", 1024 * 1024)
+    monkeypatch.setattr(convert, "MAX_FILE", 1024 * 1024)
     packed = {"body": {"string": gzip.compress(bytes(600 * 1024))}, "headers": {"Content-Encoding": ["gzip"]}}
     said = refusal(written(tmp_path, *[interaction(packed)] * 2))
     assert "once it is unpacked, and no more is" in said

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from converse_harness import ConverseHarnessError, DamagedData, recording
-from converse_harness.recordings.capture import CapturedExchange
-from converse_harness.recordings.choices import MODES, Failed, Mode
-from converse_harness.recordings.modes import MissingRecording, open_session, save_or_set_aside
-from converse_harness.recordings.read import read
-from converse_harness.recordings.write import SessionWriter
+from converse_harness.recordings.format.read import read
+from converse_harness.recordings.names import MODES, Failed, Mode
+from converse_harness.recordings.record.captured import CapturedExchange
+from converse_harness.recordings.record.write import SessionWriter
+from converse_harness.recordings.session import MissingRecording, open_session, save_or_set_aside
 from converse_harness.stream.http import Request
 
 ANSWER = (
@@ -238,8 +238,8 @@ def test_two_that_add_to_one_file_both_end_up_in_it(tmp_path: Path) -> None:
 ADD = """
 import sys
 from pathlib import Path
-from converse_harness.recordings.capture import CapturedExchange
-from converse_harness.recordings.modes import open_session
+from converse_harness.recordings.record.captured import CapturedExchange
+from converse_harness.recordings.session import open_session
 from converse_harness.stream.http import Request
 
 path, name, answer = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
@@ -277,7 +277,7 @@ def test_processes_that_add_to_one_file_at_once_all_end_up_in_it(tmp_path: Path)
 CRASH = """
 import os, signal, sys
 from pathlib import Path
-from converse_harness.recordings.write import write
+from converse_harness.recordings.record.write import write
 
 at, path = sys.argv[1], Path(sys.argv[2])
 real = getattr(os, at)

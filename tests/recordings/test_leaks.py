@@ -13,16 +13,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from converse_harness import process_secrets
-from converse_harness.process_secrets import remember
-from converse_harness.recordings import encodings, leaks
+from converse_harness.features.report.view.view import mask_value
+from converse_harness.recordings import leaks
+from converse_harness.recordings.format.lines import Line
 from converse_harness.recordings.leaks import Leak, scan
-from converse_harness.recordings.lines import Line
+from converse_harness.recordings.record.write import SafeLines, safe_lines, said_of_left_out, said_of_masked
 from converse_harness.recordings.redaction import Redaction
-from converse_harness.recordings.write import SafeLines, safe_lines, said_of_left_out, said_of_masked
-from converse_harness.secret_kinds import KINDS, SecretKind
-from converse_harness.secrets import mask, matches
-from converse_harness.viewer.view import mask_value
+from converse_harness.secrets import encodings, process
+from converse_harness.secrets.kinds import KINDS, SecretKind
+from converse_harness.secrets.mask import mask, matches
+from converse_harness.secrets.process import remember
 from converse_strategies import converse_requests, stream_events
 from tests.profiles import examples
 from tests.recordings.planted import FORMS, LONG, MASKED, REFUSED, in_zip, texts_of
@@ -167,7 +167,7 @@ def test_secrets_of_this_process_are_found(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_what_a_request_was_signed_with_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process_secrets, "_signed_with", set[str]())
+    monkeypatch.setattr(process, "_signed_with", set[str]())
     remember("from-the-instance-role", None, "short")
     assert [leak.kind for leak in scan(call("from-the-instance-role, short"))] == [leaks.OWN_SECRET]
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from converse_harness.recordings.leaks import scan
-from converse_harness.secret_kinds import KINDS, SecretKind
-from converse_harness.secrets import secret_spans
+from converse_harness.secrets.kinds import KINDS, SecretKind
+from converse_harness.secrets.mask import secret_spans
 from tests.profiles import examples
 from tests.recordings.planted import FORMS, texts_of
 

@@ -7,7 +7,13 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from converse_harness.recordings.lines import dump, event_as_sent, frame_bytes_of, frame_line, without_contradiction
+from converse_harness.recordings.format.lines import (
+    dump,
+    event_as_sent,
+    frame_bytes_of,
+    frame_line,
+    without_contradiction,
+)
 from converse_harness.stream.events import encode_event, standard_frame
 from converse_harness.stream.frames import decode
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from converse_harness import Endpoint
 from converse_harness.json_values import TOO_DEEP, canonical
-from converse_harness.recordings.matching import (
+from converse_harness.recordings.format.exchanges import RecordedExchange
+from converse_harness.recordings.play.matching import (
     MATCHES,
     PARTS,
     Match,
@@ -24,7 +25,6 @@ from converse_harness.recordings.matching import (
     key,
     with_accounts_equal,
 )
-from converse_harness.recordings.replies import RecordedExchange
 from converse_strategies import converse_requests
 from tests.recordings.asking import (
     NOVA,

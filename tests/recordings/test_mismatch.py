@@ -8,7 +8,7 @@ import pytest
 
 from converse_harness import Endpoint, Fake, UnexpectedCall, UnusedReplies, recording, reply
 from converse_harness.recordings.differences import shown
-from converse_harness.recordings.matching import Match
+from converse_harness.recordings.play.matching import Match
 from converse_harness.stream.http import Request
 from tests.recordings.asking import ask, body, exchange, request, result, streamed, throttled, tools, use, user, write
 

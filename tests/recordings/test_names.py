@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness import ReplyError
-from converse_harness.recordings.choices import LONGEST, failed_path, given_path, path_of_test
+from converse_harness.recordings.names import LONGEST, failed_path, given_path, path_of_test
 from tests.house.file_names import DEVICE, wrong
 
 SAFE = re.compile(r"[A-Za-z0-9_,+=@()\[\]~-]([A-Za-z0-9_.,+=@()\[\]~-]*[A-Za-z0-9_,+=@()\[\]~-])?")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from converse_harness.cli import main
-from converse_harness.recordings.script_source import name_of_test
+from converse_harness.features.as_python.script import name_of_test
 from tests.nested import OURS
 from tests.recordings.asking import NOVA, body, exchange, throttled, user, write
 from tests.untraced import untraced

@@ -8,9 +8,9 @@ import pytest
 from converse_harness import ReplyError, fake_converse, recording
 from converse_harness.cli.check import check_file
 from converse_harness.intercept.clients import create_client
-from converse_harness.recordings.play import Recording
-from converse_harness.recordings.read import DamagedRecording, open_text, parse
-from converse_harness.recordings.replies import RecordedExchange, RecordedSession
+from converse_harness.recordings.format.exchanges import RecordedExchange, RecordedSession
+from converse_harness.recordings.format.read import DamagedRecording, open_text, parse
+from converse_harness.recordings.play.play import Recording
 from tests.recordings.damaged import CALL, DAMAGED, HEADER, ILLEGAL, OTHERS, SOUND, STREAM, text
 
 WRONG = {**DAMAGED, **ILLEGAL, **OTHERS}

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from converse_harness.process_secrets import own_secrets
+from converse_harness.secrets.process import own_secrets
 from tests.profiles import examples
 from tests.recordings.terminals import SHAPES, seen
 from tests.recordings.test_terminals import MASKS

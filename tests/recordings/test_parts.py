@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from converse_harness import fake_converse, recording
 from converse_harness.intercept.clients import create_client
 from converse_harness.json_values import canonical
-from converse_harness.recordings.lines import Line
-from converse_harness.recordings.parts import written_once
-from converse_harness.recordings.read import open_text, parse
-from converse_harness.recordings.write import header, store, text_of
+from converse_harness.recordings.format.lines import Line
+from converse_harness.recordings.format.read import open_text, parse
+from converse_harness.recordings.format.shared_parts import written_once
+from converse_harness.recordings.record.write import header, store, text_of
 from converse_strategies import converse_requests
 from tests.recordings.damaged import ANSWER, STREAM
 from tests.recordings.sessions import FOLDER, TOOLS

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from converse_harness.json_values import leaves, path_text
 from converse_harness.recordings.differences import ABSENT, Difference
-from converse_harness.recordings.matching import MatchKey
-from converse_harness.recordings.places import in_words, that_count
+from converse_harness.recordings.play.matching import MatchKey
+from converse_harness.recordings.play.request_differences import in_words, that_count
 from tests.recordings.asking import result, tools, use, user
 
 REQUEST: dict[str, Any] = json.loads(

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from converse_harness import DamagedData, bedrock, recording
 from converse_harness.cli.check import CheckFinding, check_file
-from converse_harness.recordings.capture import CapturedExchange, exchange_lines
-from converse_harness.recordings.check import MAX_PROBLEMS, faults_of
-from converse_harness.recordings.lines import DEEPEST, KINDS, ONE_OF, TYPES
-from converse_harness.recordings.read import DamagedRecording, open_file, parse, read
-from converse_harness.recordings.replies import RecordedExchange, reply_of
+from converse_harness.recordings.format.check import MAX_PROBLEMS, faults_of
+from converse_harness.recordings.format.exchanges import RecordedExchange, reply_of
+from converse_harness.recordings.format.lines import DEEPEST, KINDS, ONE_OF, TYPES
+from converse_harness.recordings.format.read import DamagedRecording, open_file, parse, read
+from converse_harness.recordings.record.captured import CapturedExchange, exchange_lines
 from converse_harness.stream.events import encode_event
 from converse_harness.stream.http import Request
 from tests.profiles import examples

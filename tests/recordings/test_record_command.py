@@ -23,7 +23,7 @@ import pytest
 from converse_harness import ConverseServer, recording, reply
 from converse_harness.cli import main
 from converse_harness.intercept.clients import ACCESS_KEY, SECRET_KEY
-from converse_harness.recordings.read import read
+from converse_harness.recordings.format.read import read
 from tests.recordings.developer import KEY_ID, REGION, SECRET, TOKEN, give_access
 from tests.recordings.peers import START, STREAM, body, chunk, peer
 from tests.recordings.planted import in_zip

@@ -43,11 +43,12 @@ from converse_harness import (
     recording,
     reply,
 )
-from converse_harness.intercept import guard, registry
+from converse_harness.intercept import registry
 from converse_harness.intercept.capture import Capture
+from converse_harness.intercept.guard import connections
 from converse_harness.intercept.recorder import Recorder
-from converse_harness.recordings.choices import Failed, Mode
-from converse_harness.recordings.read import read
+from converse_harness.recordings.format.read import read
+from converse_harness.recordings.names import Failed, Mode
 from tests.intercept.interrupts import each_step, interrupt_everywhere
 from tests.recordings.developer import KEY_ID, SECRET, TOKEN, give_access
 from tests.recordings.peers import DELTA, METADATA, START, STREAM, Answers, body, chunk, peer, reset, wait_for_the_end
@@ -587,7 +588,7 @@ def test_the_way_is_open_while_a_recorder_is_newest_and_closed_before_and_after(
             with fake:
                 assert (registry.blocking_fake() is None) is is_open
                 if is_open:
-                    guard.check(HOST)
+                    connections.check(HOST)
                     assert isinstance(botocore.session.Session().get_credentials().access_key, str)
                     environment = subprocess.run(
                         [sys.executable, "-c", "import os; print(os.environ.get('AWS_ENDPOINT_URL_BEDROCK_RUNTIME'))"],
@@ -597,7 +598,7 @@ def test_the_way_is_open_while_a_recorder_is_newest_and_closed_before_and_after(
                     )
                     assert environment.stdout == "None\n"
             with pytest.raises(BlockedConnection):
-                guard.check(HOST)
+                connections.check(HOST)
         outer.endpoint.problems.clear()
     assert registry.blocking_fake() is None
 

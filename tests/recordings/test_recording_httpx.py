@@ -29,10 +29,10 @@ from botocore.credentials import Credentials
 
 from converse_harness import BlockedConnection, ConverseServer, Fake, HttpxFake, ReplyError, record, recording, reply
 from converse_harness.intercept import registry
-from converse_harness.intercept.httpx_transports import recording_transport
+from converse_harness.intercept.httpx.transports import recording_transport
 from converse_harness.intercept.recorder import Recorder
-from converse_harness.recordings.read import read
-from converse_harness.recordings.write import SessionWriter
+from converse_harness.recordings.format.read import read
+from converse_harness.recordings.record.write import SessionWriter
 from converse_harness.stream.events import encode_event
 
 STREAM = "converse-stream"

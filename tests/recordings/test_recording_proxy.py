@@ -41,10 +41,10 @@ from converse_harness import (
     reply,
 )
 from converse_harness.intercept.clients import ACCESS_KEY, SECRET_KEY
-from converse_harness.recordings.read import read
-from converse_harness.server import upstream
+from converse_harness.recordings.format.read import read
+from converse_harness.server.http import upstream
+from converse_harness.server.http.upstream import Upstream
 from converse_harness.server.mounts import ServerFake
-from converse_harness.server.upstream import Upstream
 from converse_harness.stream.events import encode_event
 from tests.certificates import certificate
 from tests.recordings.developer import KEY_ID, REGION, SECRET, TOKEN, give_access

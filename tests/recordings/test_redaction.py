@@ -15,12 +15,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness import ReplyError
-from converse_harness.recordings.capture import CapturedExchange
+from converse_harness.recordings.format.lines import (
+    Line,
+    bytes_line,
+    event_as_sent,
+    event_of,
+    frame_bytes_of,
+    frame_line,
+)
+from converse_harness.recordings.format.read import read
 from converse_harness.recordings.leaks import scan, stand_in
-from converse_harness.recordings.lines import Line, bytes_line, event_as_sent, event_of, frame_bytes_of, frame_line
-from converse_harness.recordings.read import read
+from converse_harness.recordings.record.captured import CapturedExchange
+from converse_harness.recordings.record.write import SessionWriter
 from converse_harness.recordings.redaction import Redaction
-from converse_harness.recordings.write import SessionWriter
 from converse_harness.stream.events import encode_event, read_event
 from converse_harness.stream.frames import Frame, Header, HeaderType, decode, encode
 from converse_harness.stream.http import Request

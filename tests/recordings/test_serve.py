@@ -14,9 +14,9 @@ from converse_harness import recording
 from converse_harness.cli import main
 from converse_harness.cli.serving import counted_in, load
 from converse_harness.errors import DamagedData
-from converse_harness.recordings.play import Playing
-from converse_harness.recordings.read import read
-from converse_harness.recordings.replies import reply_of
+from converse_harness.recordings.format.exchanges import reply_of
+from converse_harness.recordings.format.read import read
+from converse_harness.recordings.play.play import Playing
 from tests.plugin.test_serve import Serving, save, serving
 from tests.recordings.damaged import CALL, HEADER, SECOND, STREAM, THROTTLED, stream, text
 

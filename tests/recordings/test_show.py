@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from converse_harness.cli import main
 from converse_harness.cli.show import laid_out
-from converse_harness.recordings.lines import Line
-from converse_harness.recordings.timeline import Piece
+from converse_harness.recordings.format.lines import Line
+from converse_harness.recordings.review.timeline import Piece
 from tests.recordings.damaged import ANSWER, CALL, HEAD, HEADER, REFUSED, START, STREAM, TEXT, THROTTLED, USAGE, text
 
 COMMAND = Path(sys.executable).parent / "converse-harness"

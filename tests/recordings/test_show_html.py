@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from converse_harness.cli import main
-from converse_harness.recordings.lines import Line
+from converse_harness.recordings.format.lines import Line
 from tests.recordings.damaged import ANSWER, CALL, HEAD, HEADER, REFUSED, START, STREAM, TEXT, THROTTLED, text
 from tests.unit.test_viewer import MARKUP, Parsed
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from converse_harness.cli import main
-from converse_harness.recordings.lines import Line
-from converse_harness.recordings.write import header, store, text_of
+from converse_harness.recordings.format.lines import Line
+from converse_harness.recordings.record.write import header, store, text_of
 from tests.recordings.asking import NOVA, body, exchange, result, streamed, tools, use, user
 from tests.recordings.asking import write as write_exchanges
 

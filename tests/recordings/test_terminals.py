@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from converse_harness.recordings.leaks import scan
 from converse_harness.recordings.redaction import value_without_secrets, without_secrets
-from converse_harness.secret_kinds import KINDS, SecretKind
-from converse_harness.secrets import mask, mask_encoded, secret_spans
+from converse_harness.secrets.kinds import KINDS, SecretKind
+from converse_harness.secrets.mask import mask, mask_encoded, secret_spans
 from tests.profiles import examples
 from tests.recordings.planted import READABLE, texts_of
 from tests.recordings.planting import drawn

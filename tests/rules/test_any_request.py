@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from converse_harness import bedrock
 from converse_harness.bedrock.rules import RULES, RuleRequest, notes_of, refusals_of
-from converse_harness.bedrock.rules.asked import conversation_in, has_to_look
+from converse_harness.bedrock.rules.request import conversation_in, has_to_look
 from converse_harness.errors import DamagedData
 from converse_strategies import shapes
 from converse_strategies.breaking import MODELS

@@ -23,9 +23,9 @@ from hyperframe.frame import (
 )
 from hypothesis import event, given, settings
 
-from converse_harness.server.h1 import Http1
-from converse_harness.server.h2 import Http2
-from converse_harness.server.protocol import PREFACE, Arrived, Event, HttpRefused, Left, Limits
+from converse_harness.server.http.h1 import Http1
+from converse_harness.server.http.h2 import Http2
+from converse_harness.server.http.protocol import PREFACE, Arrived, Event, HttpRefused, Left, Limits
 from converse_harness.stream.http import Chunk, HttpResponse, Request, error_response, json_response, stream_response
 from tests.profiles import examples
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import h11
 import pytest
 
-from converse_harness.server.h1 import Http1
-from converse_harness.server.protocol import Arrived, Event, HttpRefused, Limits
+from converse_harness.server.http.h1 import Http1
+from converse_harness.server.http.protocol import Arrived, Event, HttpRefused, Limits
 from converse_harness.stream.http import (
     ERROR_HEADERS,
     JSON_HEADERS,

@@ -32,8 +32,8 @@ from hyperframe.frame import (
     WindowUpdateFrame,
 )
 
-from converse_harness.server.h2 import Http2
-from converse_harness.server.protocol import PREFACE, SMALL, Arrived, Event, HttpRefused, Left, Limits
+from converse_harness.server.http.h2 import Http2
+from converse_harness.server.http.protocol import PREFACE, SMALL, Arrived, Event, HttpRefused, Left, Limits
 from converse_harness.stream.http import (
     ERROR_HEADERS,
     JSON_HEADERS,

@@ -18,8 +18,8 @@ import httpx
 import pytest
 
 from converse_harness import ConverseServer, reply
-from converse_harness.server.live import feed as live_feed
-from converse_harness.server.live.feed import LiveFake, Shown
+from converse_harness.features.report.live import feed as live_feed
+from converse_harness.features.report.live.feed import LiveFake, Shown
 from converse_harness.server.mounts import ServerFake
 from converse_harness.stream.delivery import SentChunks
 from tests.recordings.terminals import SHAPES

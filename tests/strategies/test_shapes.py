@@ -257,7 +257,7 @@ def test_a_shape_may_hold_itself_and_patterns_that_only_java_reads(monkeypatch: 
         },
     }
     own: Any = ServiceModel(described)
-    for module in (bedrock, sys.modules["converse_harness.bedrock.service"]):
+    for module in (bedrock, sys.modules["converse_harness.bedrock.api.service"]):
         monkeypatch.setattr(module, "shape", own.shape_for)
     deep = smallest(shapes.values("Tree"), lambda tree: any(twig.get("twigs") for twig in tree.get("twigs", ())))
     assert deep == {"twigs": [{"twigs": [{}]}]}

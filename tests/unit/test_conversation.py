@@ -33,11 +33,11 @@ from converse_harness import (
     recording,
     reply,
 )
-from converse_harness.endpoint.history import HISTORY_CHANGES
-from converse_harness.endpoint.settings import HISTORY_LEVELS
+from converse_harness.endpoint.history.compare import HISTORY_CHANGES
 from converse_harness.intercept.clients import create_client
 from converse_harness.literals import StopReason
 from converse_harness.notes import set_aside
+from converse_harness.settings import HISTORY_LEVELS
 from converse_harness.stream.assemble import assemble
 from converse_harness.stream.http import Request
 from converse_strategies import replies

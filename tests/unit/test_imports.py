@@ -52,7 +52,7 @@ def test_what_recordings_need_is_loaded_with_the_first_of_them() -> None:
     loaded = loaded_by("converse_harness.plugin")
     assert {name for name in loaded if "recording" in name} == {
         "converse_harness.recordings",
-        "converse_harness.recordings.choices",
+        "converse_harness.recordings.names",
     }
 
 

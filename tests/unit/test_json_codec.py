@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converse_harness.bedrock import codec, from_json, read_json, service, to_json
+from converse_harness.bedrock import from_json, read_json, to_json
+from converse_harness.bedrock.api import codec, service
 from converse_harness.errors import DamagedData, ReplyError
 
 GIF = b"GIF89a"

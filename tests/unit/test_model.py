@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from converse_harness import bedrock
-from converse_harness.bedrock.beyond import ExtraError
+from converse_harness.bedrock.api.beyond import ExtraError
 from converse_harness.errors import ReplyError
 
 # Measured on botocore 1.40.0 and 1.44.5, where they are the same.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from converse_harness.plugin.chaos.verdict import own_line
+from converse_harness.features.chaos.verdict import own_line
 
 
 def asserts() -> None:

@@ -37,7 +37,7 @@ PROXY = f"""
 import h11, re
 {LACKS}
 os.O_BINARY = 0
-from converse_harness.intercept.child_proxy import main
+from converse_harness.intercept.guard.child_proxy import main
 main()
 """
 
@@ -57,7 +57,7 @@ from pathlib import Path
 import converse_harness, converse_strategies
 for package in (converse_harness, converse_strategies):
     for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-        if module.name not in ("converse_harness.intercept.aioboto",):  # it needs aiobotocore
+        if module.name not in ("converse_harness.intercept.boto.aio",):  # it needs aiobotocore
             importlib.import_module(module.name)
 from converse_harness import ConverseServer, fake_converse, reply
 from converse_harness.intercept.clients import create_client
@@ -66,10 +66,10 @@ with fake_converse(reply.text("in process")):
     print(create_client().converse(**ask)["output"]["message"]["content"][0]["text"])
 with ConverseServer() as server, server.script(reply.text("from a socket")) as fake:
     print(create_client(endpoint_url=fake.url).converse(**ask)["output"]["message"]["content"][0]["text"])
-from converse_harness.plugin.rerun import _limited
+from converse_harness.plugin.reruns.rerun import _limited
 with _limited(1):
     print("not timed")
-from converse_harness.cli.checkup import system
+from converse_harness.features.doctor.checkup import system
 print(*system()[2], sep=chr(10))
 """
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from converse_harness import Endpoint, reply
 from converse_harness.bedrock.models import standing
 from converse_harness.endpoint.call import Call
-from converse_harness.endpoint.prompt import request_weight
-from converse_harness.endpoint.rewrites import CacheSummary
+from converse_harness.endpoint.prompt_cache.blocks import request_weight
+from converse_harness.endpoint.prompt_cache.rewrites import CacheSummary
 from converse_harness.stream.chunk import weigh
 from converse_harness.stream.http import Request
 from tests.profiles import examples

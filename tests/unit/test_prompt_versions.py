@@ -11,7 +11,7 @@ import pytest
 
 from converse_harness import Endpoint, Reply, faults, reply
 from converse_harness.endpoint.call import Call
-from converse_harness.endpoint.rewrites import CacheSummary, Rewrites
+from converse_harness.endpoint.prompt_cache.rewrites import CacheSummary, Rewrites
 from converse_harness.stream.http import Request
 
 Json = dict[str, Any]

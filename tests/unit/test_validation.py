@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness import bedrock
-from converse_harness.bedrock import FindingKind, checks, service
-from converse_harness.bedrock.beyond import BEYOND_MODEL, Beyond, ExtraMember, MayBeAbsent, SeenIn
-from converse_harness.bedrock.checks import Checks
+from converse_harness.bedrock import FindingKind
+from converse_harness.bedrock.api import checks, service
+from converse_harness.bedrock.api.beyond import BEYOND_MODEL, Beyond, ExtraMember, MayBeAbsent, SeenIn
+from converse_harness.bedrock.api.checks import Checks
 from converse_harness.errors import DamagedData, ReplyError
 
 VERSION = f"botocore {bedrock.botocore_version()}"

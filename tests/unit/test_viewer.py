@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from converse_harness.viewer import (
+from converse_harness.features.report.view import (
     CallView,
     Html,
     PageSection,
@@ -23,8 +23,8 @@ from converse_harness.viewer import (
     plain,
     policy,
 )
-from converse_harness.viewer.answer import changed_events
-from converse_harness.viewer.page import FailedTest, ShownFake, ShownTest, report_html
+from converse_harness.features.report.view.answer import changed_events
+from converse_harness.features.report.view.page import FailedTest, ShownFake, ShownTest, report_html
 
 VOID = {"meta", "input"}
 

@@ -5,10 +5,10 @@ deviations of recorded answers from it. `checks.py` checks a value against a sha
 JSON and back.
 """
 
-from converse_harness.bedrock.beyond import BEYOND_MODEL, Beyond
-from converse_harness.bedrock.checks import JSON_CHECKS, FindingKind, Violation, check, validate
-from converse_harness.bedrock.codec import from_json, read_json, to_json
-from converse_harness.bedrock.service import (
+from converse_harness.bedrock.api.beyond import BEYOND_MODEL, Beyond
+from converse_harness.bedrock.api.checks import JSON_CHECKS, FindingKind, Violation, check, validate
+from converse_harness.bedrock.api.codec import from_json, read_json, to_json
+from converse_harness.bedrock.api.service import (
     CONTROL_PLANE,
     SERVICE,
     ErrorShape,

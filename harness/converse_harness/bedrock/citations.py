@@ -14,7 +14,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from converse_harness import bedrock
-from converse_harness.bedrock.checks import is_array, is_object, shown
+from converse_harness.bedrock.api.checks import is_array, is_object, shown
 from converse_harness.errors import ReplyError
 
 Span = int | range

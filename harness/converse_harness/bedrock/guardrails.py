@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any, Final
 
 from converse_harness import bedrock
-from converse_harness.bedrock.beyond import MayBeAbsent
+from converse_harness.bedrock.api.beyond import MayBeAbsent
 from converse_harness.errors import ReplyError
 from converse_harness.json_values import object_of
 from converse_harness.literals import GuardrailSide

@@ -15,28 +15,20 @@ from typing import Any, Final
 
 from converse_harness.cli.terminal import CommandFailed, UsageFailed, complain
 from converse_harness.errors import ConverseHarnessError
+from converse_harness.features import FEATURES, module_of
 
 _COMMANDS: Final[Mapping[str, str]] = {
     "demo": "run a real boto client through a tool loop against the fake",
-    "init": "write the files by which tests in another language use the fake",
     "serve": "serve a script, or the control API, to other processes and languages",
     "cases": "list the catalogue: what can go wrong in an answer, by name",
     "record": "pass calls on to Bedrock and record them, for any program",
     "show": "show what was asked and answered, as it came",
     "check": "check recordings: format, legality, secrets, staleness",
-    "rehearse": "report what Bedrock would refuse of recorded requests if they went to another model",
     "diff": "show what differs between two recordings",
-    "new-test": "write a recording as the source of a test",
-    "doctor": "print versions, what pytest loads and what it takes, and whether a fake answers here",
-    "prune": "remove recordings and exchanges that no test uses",
     "docs": "print a page of the documentation, or a section of it",
-    "import": "make recordings of vcrpy's cassettes",
+    **{name: text for feature in FEATURES.values() for name, text in feature.commands.items()},
 }
 """Maps each command to its help text, in the order in which `--help` lists the commands."""
-
-
-_MODULES: Final = {"import": "import_", "new-test": "new_test"}
-"""Maps a command to the name of its module if the two names differ."""
 
 
 class _Terminated(BaseException):
@@ -77,7 +69,7 @@ def _run(arguments: Sequence[str]) -> int:
     for name, meaning in _COMMANDS.items():
         command = commands.add_parser(name, help=meaning)
         if name in arguments:  # modules of other commands are not imported, to start faster
-            module = _module(name)
+            module = module_of_command(name)
             command.description = module.DESCRIPTION
             for flags, options in module.ARGUMENTS.items():
                 command.add_argument(*flags.split(), **options)
@@ -87,7 +79,7 @@ def _run(arguments: Sequence[str]) -> int:
         commands.choices[given.command].error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         with _terminated_by_signal():
-            return int(_module(given.command).run(given))
+            return int(module_of_command(given.command).run(given))
     except UsageFailed as error:
         commands.choices[given.command].error(str(error).removeprefix(f"{given.command}: "))
     except BrokenPipeError:
@@ -111,8 +103,10 @@ def _check_name(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> No
         parser.error(f"there is no command {name!r}. {advice}")
 
 
-def _module(command: str) -> Any:
-    return import_module(f"converse_harness.cli.{_MODULES.get(command, command)}")
+def module_of_command(command: str) -> Any:
+    """Import and return the module of a command, which has `DESCRIPTION`, `ARGUMENTS` and `run`."""
+    feature = next((name for name, row in FEATURES.items() if command in row.commands), None)
+    return import_module(f"{__name__}.{command}") if feature is None else module_of(feature, "command")
 
 
 @contextmanager

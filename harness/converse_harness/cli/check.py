@@ -16,16 +16,17 @@ from converse_harness.cli.terminal import BOLD, DIM, PATHS, RED, Arguments, coun
 from converse_harness.endpoint.call import CONVERSATIONS
 from converse_harness.errors import DamagedData
 from converse_harness.json_values import member_of, objects_of, repeated
-from converse_harness.process_secrets import own_secrets
-from converse_harness.recordings import leaks, media
-from converse_harness.recordings.check import illegal, problems_of, violations
-from converse_harness.recordings.choices import FAILED_SUFFIX
-from converse_harness.recordings.lines import Line, said
-from converse_harness.recordings.matching import asked_in
-from converse_harness.recordings.read import DamagedRecording, Rows, session_of, text_of_file
+from converse_harness.recordings import leaks
+from converse_harness.recordings.format import media
+from converse_harness.recordings.format.check import illegal, problems_of, violations
+from converse_harness.recordings.format.exchanges import RecordedExchange, RecordedSession
+from converse_harness.recordings.format.lines import Line, said
+from converse_harness.recordings.format.read import DamagedRecording, Rows, session_of, text_of_file
+from converse_harness.recordings.names import FAILED_SUFFIX
+from converse_harness.recordings.play.matching import asked_in
 from converse_harness.recordings.redaction import without_secrets
-from converse_harness.recordings.replies import RecordedExchange, RecordedSession
-from converse_harness.secrets import mask
+from converse_harness.secrets.mask import mask
+from converse_harness.secrets.process import own_secrets
 
 DESCRIPTION: Final = (
     "Check recordings: their format, whether AWS could have sent what they say, secrets, files of media, and whether "

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Final
 
 from converse_harness.cli.terminal import BOLD, DIM, GREEN, RED, Arguments, counted, say, session_in
-from converse_harness.recordings.compare import Compared, compare
 from converse_harness.recordings.differences import lines_of
-from converse_harness.recordings.matching import asked_in
-from converse_harness.recordings.mismatch import summary
-from converse_harness.secrets import mask
+from converse_harness.recordings.play.matching import asked_in
+from converse_harness.recordings.play.mismatch import summary
+from converse_harness.recordings.review.compare import Compared, compare
+from converse_harness.secrets.mask import mask
 
 _TROUBLE: Final = 2
 """The exit code if a recording cannot be read."""

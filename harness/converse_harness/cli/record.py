@@ -25,7 +25,7 @@ from converse_harness.cli.terminal import (
 )
 from converse_harness.endpoint.call import Call
 from converse_harness.errors import ConverseHarnessError, SecretFound, TransportError
-from converse_harness.recordings.write import SessionWriter, said_of_masked
+from converse_harness.recordings.record.write import SessionWriter, said_of_masked
 from converse_harness.server.listener import ConverseServer
 from converse_harness.server.proxy import RecordingFake
 

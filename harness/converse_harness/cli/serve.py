@@ -30,15 +30,15 @@ from converse_harness.cli.serving import (
 from converse_harness.cli.terminal import BOLD, RED, Arguments, UsageFailed, say_now
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Script
-from converse_harness.endpoint.settings import HISTORY_LEVELS
 from converse_harness.errors import ConverseHarnessError, ReplyError, one_of
-from converse_harness.recordings.ignoring import IgnoredParts
-from converse_harness.recordings.matching import MATCHES
-from converse_harness.reply.improvised import improvised
+from converse_harness.features.improvise.improvised import improvised
+from converse_harness.recordings.play.ignored_parts import IgnoredParts
+from converse_harness.recordings.play.matching import MATCHES
 from converse_harness.server.control import ROOT, id_of
 from converse_harness.server.control.reading import host_name
 from converse_harness.server.listener import ConverseServer
 from converse_harness.server.mounts import ServerFake
+from converse_harness.settings import HISTORY_LEVELS
 
 _KEEP_CALLS: Final = 10_000
 """By default, each fake keeps at most this number of calls in memory. A server may run for days, and a call takes 10 to

@@ -34,7 +34,7 @@ from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Replies, Script
 from converse_harness.errors import ReplyError
 from converse_harness.json_values import member_of, parsed_json
-from converse_harness.recordings.play import recording
+from converse_harness.recordings.play.play import recording
 from converse_harness.reply.body import shorten
 from converse_harness.reply.reply import Reply
 from converse_harness.server.control import FAKES

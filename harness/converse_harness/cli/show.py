@@ -22,10 +22,10 @@ from converse_harness.cli.terminal import (
     session_in,
     styled,
 )
-from converse_harness.recordings.replies import RecordedExchange, RecordedSession
-from converse_harness.recordings.stable import stable_rows
-from converse_harness.recordings.timeline import Piece, TimelineRow, answered, asked
-from converse_harness.secrets import mask
+from converse_harness.recordings.format.exchanges import RecordedExchange, RecordedSession
+from converse_harness.recordings.review.stable import stable_rows
+from converse_harness.recordings.review.timeline import Piece, TimelineRow, answered, asked
+from converse_harness.secrets.mask import mask
 
 _PAUSE: Final = 1000
 """The minimum length of a pause that is shown, in milliseconds. A pause separates two pieces of an answer."""
@@ -123,9 +123,9 @@ def _write_page(path: Path, session: RecordedSession, out: Path, number: int | N
 
     `number` is the number of the only call to show; None shows all calls of the recording.
     """
-    from converse_harness.recordings.viewed import views_of_exchanges
-    from converse_harness.recordings.write import write
-    from converse_harness.viewer import PageSection, call_html, document, joined, overview_html
+    from converse_harness.features.report.recordings import views_of_exchanges
+    from converse_harness.features.report.view import PageSection, call_html, document, joined, overview_html
+    from converse_harness.recordings.record.write import write
 
     views = [*views_of_exchanges(session.exchanges)]
     if number is None:
@@ -161,7 +161,7 @@ def _show_stable(path: Path, call: int | None) -> int:
 
     A damaged file is printed as it is, because `git diff` would end if this command failed.
     """
-    from converse_harness.recordings.read import DamagedRecording, session_without_media, text_of_file
+    from converse_harness.recordings.format.read import DamagedRecording, session_without_media, text_of_file
 
     try:
         session = session_without_media(text_of_file(path), path)

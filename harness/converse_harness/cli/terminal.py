@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from converse_harness.secrets import mask
+from converse_harness.secrets.mask import mask
 
 if TYPE_CHECKING:
+    from converse_harness.recordings.format.exchanges import RecordedSession
     from converse_harness.recordings.redaction import Redaction
-    from converse_harness.recordings.replies import RecordedSession
 
 Arguments = Mapping[str, Mapping[str, Any]]
 """The arguments of a command: a mapping of names (or flags) to the keyword arguments of `add_argument` of argparse."""
@@ -92,7 +92,7 @@ def session_in(path: Path, code: int = 1) -> RecordedSession:
 
     Raises CommandFailed, with the exit code `code`, if the file cannot be read.
     """
-    from converse_harness.recordings.read import DamagedRecording, read
+    from converse_harness.recordings.format.read import DamagedRecording, read
 
     try:
         return read(path, legal=False)

@@ -15,7 +15,7 @@ from converse_harness.bedrock.guardrails import actions_in, in_json
 from converse_harness.bedrock.rules import Refusal, RuleRequest, refusal_of
 from converse_harness.contract.outcome import Outcome
 from converse_harness.endpoint.call import Call
-from converse_harness.endpoint.history import is_blank
+from converse_harness.endpoint.history.compare import is_blank
 from converse_harness.endpoint.render import STREAM_ERRORS
 from converse_harness.faults.model import Fault, FaultPlacement
 from converse_harness.faults.order import OrderFault

@@ -19,7 +19,7 @@ from converse_harness.errors import BlockedConnection, ReplyError, StreamOrderEr
 
 if TYPE_CHECKING:
     from converse_harness.intercept.fake import Fake
-    from converse_harness.recordings.write import AnyExchange
+    from converse_harness.recordings.record.write import AnyExchange
     from converse_harness.stream.http import Request
 
 

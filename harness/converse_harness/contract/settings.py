@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Any, Final, cast
 
 from converse_harness import bedrock
-from converse_harness.bedrock.checks import is_object
+from converse_harness.bedrock.api.checks import is_object
 from converse_harness.cases import CASES, UnknownCase
 from converse_harness.contract.expectations import OVERFLOW, STOP_ERRORS
 from converse_harness.contract.properties import PROPERTIES, block_kinds

@@ -45,7 +45,7 @@ def opened(transport: str, server: Callable[[], ConverseServer]) -> Fake:
     if transport == "server":
         return server().script(unused="allow", unexpected="allow")
     if transport == "httpx":
-        from converse_harness.intercept.httpx import HttpxFake
+        from converse_harness.intercept.httpx.fake import HttpxFake
 
         return _of_one_run(HttpxFake)(unused="allow", unexpected="allow").open()
     from converse_harness.intercept.in_process import BotoFake

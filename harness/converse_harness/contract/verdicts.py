@@ -15,7 +15,7 @@ from converse_harness.contract.outcome import Outcome
 from converse_harness.contract.properties import Property
 from converse_harness.plugin.settings import VERDICT
 from converse_harness.reply.reply import Reply
-from converse_harness.secrets import mask
+from converse_harness.secrets.mask import mask
 
 if TYPE_CHECKING:
     from converse_harness.intercept.fake import Fake

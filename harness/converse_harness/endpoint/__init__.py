@@ -10,22 +10,21 @@ from typing import Any, Final, cast
 from converse_harness import bedrock
 from converse_harness.bedrock.models import stands_for
 from converse_harness.bedrock.rules import Refusal, RuleLevel, RuleRequest, notes_of, refusal_of
-from converse_harness.bedrock.rules.asked import conversation_in
+from converse_harness.bedrock.rules.request import conversation_in
 from converse_harness.endpoint import failure_texts, operations
-from converse_harness.endpoint.cache import PromptCache
 from converse_harness.endpoint.call import CONVERSATIONS, SCRIPTED, Call, CallOutcome
 from converse_harness.endpoint.condition import NAMED, check_answer, in_short
 from converse_harness.endpoint.control_plane import ANSWERS
-from converse_harness.endpoint.conversation import Conversation
-from converse_harness.endpoint.expected import ExpectedRefusal, is_expected
-from converse_harness.endpoint.history import HISTORY_CHANGES, KEEP_ANSWERS, changed_answer
+from converse_harness.endpoint.expected_refusals.expected import ExpectedRefusal, is_expected
+from converse_harness.endpoint.history.compare import HISTORY_CHANGES, KEEP_ANSWERS, changed_answer
+from converse_harness.endpoint.history.recognise import Conversation
 from converse_harness.endpoint.occasion import Occasion
 from converse_harness.endpoint.outputs import output_response
+from converse_harness.endpoint.prompt_cache.cache import PromptCache
+from converse_harness.endpoint.prompt_cache.rewrites import cache_use
 from converse_harness.endpoint.render import Renderer, error_json
 from converse_harness.endpoint.replacing import Replacing
-from converse_harness.endpoint.rewrites import cache_use
 from converse_harness.endpoint.script import Replies, Responder, Script, Slot, each_reply
-from converse_harness.endpoint.settings import HistoryLevel, check_settings
 from converse_harness.endpoint.unknown_paths import gets_no_answer, no_answer
 from converse_harness.endpoint.usage import count_tokens
 from converse_harness.errors import ChangedHistory, ConverseHarnessError, DamagedData, ReplyError
@@ -34,7 +33,8 @@ from converse_harness.notes import Note
 from converse_harness.reply.body import ErrorBody
 from converse_harness.reply.output import OperationOutput
 from converse_harness.reply.reply import Reply
-from converse_harness.secrets import mask_headers
+from converse_harness.secrets.mask import mask_headers
+from converse_harness.settings import HistoryLevel, check_settings
 from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.events import encode_event
 from converse_harness.stream.http import Chunk, HttpResponse, Request, error_response, json_response, stream_response
@@ -359,7 +359,7 @@ class Endpoint:
 
 
 def _as_html(call: Call) -> str:
-    from converse_harness.endpoint.viewing import notebook_view  # imported here, because only notebooks need it
+    from converse_harness.features.report.calls import notebook_view  # imported here, because only notebooks need it
 
     return notebook_view(call)
 

@@ -11,15 +11,15 @@ from operator import methodcaller
 from typing import Any, Final, Literal, NamedTuple, SupportsIndex, cast, overload
 
 from converse_harness import bedrock
+from converse_harness.bedrock.api.service import nearest
 from converse_harness.bedrock.rules import Refusal
-from converse_harness.bedrock.service import nearest
 from converse_harness.errors import ReplyError, StreamOrderError
 from converse_harness.json_values import member_of, object_of
 from converse_harness.notes import Note
 from converse_harness.reply.body import summarize_block
 from converse_harness.reply.output import OperationOutput
 from converse_harness.reply.reply import Reply
-from converse_harness.secrets import mask
+from converse_harness.secrets.mask import mask
 from converse_harness.stream.assemble import Response, assemble
 from converse_harness.stream.delivery import SentChunks, SentEvent
 from converse_harness.stream.http import Chunk, Request

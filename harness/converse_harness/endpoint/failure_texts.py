@@ -11,17 +11,17 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from converse_harness.bedrock.rules import Refusal, Verdict
-from converse_harness.endpoint.cache import use_of
 from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.condition import NAMED
 from converse_harness.endpoint.control_plane import ANSWERS, why_unknown
-from converse_harness.endpoint.expected import ExpectedRefusal
+from converse_harness.endpoint.expected_refusals.expected import ExpectedRefusal
 from converse_harness.endpoint.outputs import no_handler
-from converse_harness.endpoint.rewrites import rewrite_of
+from converse_harness.endpoint.prompt_cache.cache import use_of
+from converse_harness.endpoint.prompt_cache.rewrites import rewrite_of
 from converse_harness.endpoint.script import NOT_USED, Missed, Script, Slot, describe
 from converse_harness.endpoint.unknown_paths import problem_of
 from converse_harness.errors import Advice, RefusedRequest, UnexpectedCall, UnusedReplies
-from converse_harness.secrets import mask
+from converse_harness.secrets.mask import mask
 from converse_harness.user_lines import UserLine
 
 _WIDTH: Final = 48

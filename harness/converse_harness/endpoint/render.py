@@ -16,8 +16,8 @@ from converse_harness import bedrock
 from converse_harness.bedrock import guardrails
 from converse_harness.bedrock.families import Family
 from converse_harness.endpoint import operations
-from converse_harness.endpoint.cache import PromptCache
 from converse_harness.endpoint.occasion import Occasion, ToolUseMembers, digest, whole_block, whole_start
+from converse_harness.endpoint.prompt_cache.cache import PromptCache
 from converse_harness.endpoint.unknown_paths import no_answer
 from converse_harness.endpoint.usage import usage
 from converse_harness.errors import ReplyError, StreamOrderError

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Protocol, cast, runtime_checkable
 
-from converse_harness.bedrock.checks import shown
+from converse_harness.bedrock.api.checks import shown
 from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.condition import Condition, blame, check_answer, is_async
 from converse_harness.endpoint.operations import is_failure
 from converse_harness.endpoint.outputs import Handler, check_output
 from converse_harness.errors import Advice, DamagedData, ReplyError
-from converse_harness.reply.improvised import Improvised
+from converse_harness.features.improvise.improvised import Improvised
 from converse_harness.reply.output import OperationOutput, output
 from converse_harness.reply.reply import Reply
 from converse_harness.user_lines import UserLine, calling_line
@@ -92,7 +92,9 @@ def check_responder(responder: Any, before: str) -> None:
             f"function of the call that returns one.{_instead(responder)}"
         )
     name = getattr(responder, "__name__", "")
-    if inspect.isfunction(responder) and responder.__module__.startswith("converse_harness.reply."):
+    if inspect.isfunction(responder) and responder.__module__.startswith(
+        ("converse_harness.reply.", "converse_harness.features.improvise.")
+    ):
         raise ReplyError(f"{before}reply.{name} is a function that makes a reply. Call it: reply.{name}(...).")
     if inspect.ismethod(responder) and isinstance(responder.__self__, Reply):
         raise ReplyError(f"{before}{name} is a method of a reply. Call it: .{name}(...).")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from converse_harness.bedrock.service import nearest
+from converse_harness.bedrock.api.service import nearest
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.operations import route
 from converse_harness.endpoint.outputs import ANSWERED

@@ -7,10 +7,10 @@ from typing import Any
 
 from converse_harness.bedrock.answer_forms import COUNTERS, READ, cache_counters
 from converse_harness.bedrock.models import standing
-from converse_harness.bedrock.rules.asked import INVOKED, conversation_in, invoke_body
-from converse_harness.endpoint.cache import use_of
+from converse_harness.bedrock.rules.request import INVOKED, conversation_in, invoke_body
 from converse_harness.endpoint.call import Call
-from converse_harness.endpoint.prompt import has_cache_point, invoked_weight, request_weight
+from converse_harness.endpoint.prompt_cache.blocks import has_cache_point, invoked_weight, request_weight
+from converse_harness.endpoint.prompt_cache.cache import use_of
 from converse_harness.reply.body import MessageBody
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, get_args
 
-from converse_harness.bedrock.checks import is_object
+from converse_harness.bedrock.api.checks import is_object
 from converse_harness.errors import ReplyError, StreamOrderError
 from converse_harness.stream.grammar import BLOCK_EVENTS, symbol
 from converse_harness.stream.http import HttpResponse

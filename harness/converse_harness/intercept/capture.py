@@ -20,8 +20,8 @@ from converse_harness.intercept import registry
 if TYPE_CHECKING:
     from converse_harness.endpoint.call import CallOutcome
     from converse_harness.intercept.exchange import TransportExchange
-    from converse_harness.recordings.capture import CapturedExchange
-    from converse_harness.recordings.lines import End
+    from converse_harness.recordings.format.lines import End
+    from converse_harness.recordings.record.captured import CapturedExchange
     from converse_harness.stream.http import Break, ConnectionFailure
 
 _FAILURES: Final[Mapping[str, ConnectionFailure]] = {

@@ -16,8 +16,8 @@ from converse_harness.stream.delivery import StreamChunks, to_send
 
 if TYPE_CHECKING:
     from converse_harness.endpoint.call import Call, CallOutcome
-    from converse_harness.recordings.capture import CapturedExchange
-    from converse_harness.recordings.write import AnyExchange
+    from converse_harness.recordings.record.captured import CapturedExchange
+    from converse_harness.recordings.record.write import AnyExchange
     from converse_harness.stream.delivery import SentChunks
     from converse_harness.stream.http import Chunk, HttpResponse, Request
 

@@ -12,19 +12,20 @@ from weakref import WeakSet
 from converse_harness.bedrock.rules import RuleLevel
 from converse_harness.endpoint import Endpoint
 from converse_harness.endpoint.call import Call, Calls
-from converse_harness.endpoint.expected import is_expected
+from converse_harness.endpoint.expected_refusals.expected import is_expected
 from converse_harness.endpoint.failure_texts import forgotten, shortened, transcript, unused_replies
-from converse_harness.endpoint.rewrites import CacheSummary
+from converse_harness.endpoint.prompt_cache.rewrites import CacheSummary
 from converse_harness.endpoint.script import Replies, Responder, scripted_in_short
-from converse_harness.endpoint.settings import HistoryLevel, check_settings
 from converse_harness.errors import BlockedConnection, RefusedRequest, TransportError, UnexpectedCall
-from converse_harness.intercept import children, observers
+from converse_harness.intercept import observers
 from converse_harness.intercept.clients import KEYS
+from converse_harness.intercept.guard import children
 from converse_harness.intercept.scripting import Scripting
 from converse_harness.notes import Note, hand_in, withdraw
-from converse_harness.process_secrets import see_environ
-from converse_harness.recordings.write import AnyExchange, SessionWriter
-from converse_harness.secrets import mask
+from converse_harness.recordings.record.write import AnyExchange, SessionWriter
+from converse_harness.secrets.mask import mask
+from converse_harness.secrets.process import see_environ
+from converse_harness.settings import HistoryLevel, check_settings
 from converse_harness.stream.http import Request
 
 Strictness = Literal["fail", "allow"]
@@ -366,8 +367,8 @@ class Fake(Scripting):
 
     def _repr_html_(self) -> str:
         """Return HTML for a notebook: all calls on a time line, each with details to expand. Secrets are masked."""
-        from converse_harness.endpoint.viewing import views_of
-        from converse_harness.viewer import element, fake_html, notebook_html
+        from converse_harness.features.report.calls import views_of
+        from converse_harness.features.report.view import element, fake_html, notebook_html
 
         title = element("p", element("b", mask(repr(self))))
         return notebook_html(title, fake_html(views_of(self.calls.all)))

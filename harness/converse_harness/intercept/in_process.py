@@ -7,10 +7,10 @@ from contextlib import AbstractContextManager
 from typing import Any, Final, TypeVar, Unpack, cast
 
 from converse_harness.endpoint.script import Replies, Responder
-from converse_harness.endpoint.settings import check_settings
 from converse_harness.intercept import registry
 from converse_harness.intercept.decorators import under
 from converse_harness.intercept.fake import Fake, Settings
+from converse_harness.settings import check_settings
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 

@@ -99,7 +99,7 @@ def replacement(function: Callable[..., Any]) -> Callable[[Any], Any]:
 
 def function_named(name: str) -> Callable[[Any], Any]:
     """Import and return a function of this package; `name` is "module.function"."""
-    module, _, function = name.partition(".")
+    module, _, function = name.rpartition(".")
     return cast("Callable[[Any], Any]", getattr(importlib.import_module(f"{__package__}.{module}"), function))
 
 

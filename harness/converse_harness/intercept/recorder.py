@@ -11,12 +11,12 @@ from typing import Any, Unpack
 
 from converse_harness.errors import MaskedSecretWarning, ReplyError, one_of
 from converse_harness.intercept.fake import Settings
-from converse_harness.intercept.httpx_transports import capturing, library_of, recording_transport
+from converse_harness.intercept.httpx.transports import capturing, library_of, recording_transport
 from converse_harness.intercept.in_process import BotoFake, check_parentheses
-from converse_harness.recordings.choices import FAILED, MODES, Failed, Mode
-from converse_harness.recordings.matching import Match, MatchFunction
-from converse_harness.recordings.modes import MissingRecording, OpenedRecording, open_session, save_or_set_aside
+from converse_harness.recordings.names import FAILED, MODES, Failed, Mode
+from converse_harness.recordings.play.matching import Match, MatchFunction
 from converse_harness.recordings.redaction import Redaction
+from converse_harness.recordings.session import MissingRecording, OpenedRecording, open_session, save_or_set_aside
 
 
 class Recorder(BotoFake):

@@ -131,7 +131,7 @@ def stand_below(refusing: RefusingFake | None) -> RefusingFake | None:
 
 def tell_workers() -> None:
     """Signal to this process's workers whether calls to Bedrock are blocked."""
-    pools = sys.modules.get("converse_harness.intercept.pools")  # only the pytest plugin loads this module
+    pools = sys.modules.get("converse_harness.intercept.guard.workers")  # only the pytest plugin loads this module
     if pools is not None:
         newest = next((entry.responder for entry in _entries[::-1]), _below)
         pools.tell(newest is not None and not newest.records)

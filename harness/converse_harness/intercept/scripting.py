@@ -15,15 +15,15 @@ from typing import Any, ClassVar, Final, Generic, Literal, Self, TypeVar, overlo
 from converse_harness.endpoint import Endpoint
 from converse_harness.endpoint.call import Call, Calls
 from converse_harness.endpoint.condition import Condition, Pattern
-from converse_harness.endpoint.expected import ExpectedRefusal, expected_refusal
+from converse_harness.endpoint.expected_refusals.expected import ExpectedRefusal, expected_refusal
 from converse_harness.endpoint.failure_texts import unused_replies
 from converse_harness.endpoint.outputs import Answer, check_operation
 from converse_harness.endpoint.script import Queue, Replies, Responder, Slot, check_some
 from converse_harness.errors import FakeNotOpenWarning, ReplyError
 from converse_harness.faults.model import Transport
+from converse_harness.features.improvise.improvised import improvised
 from converse_harness.literals import ScriptedOperation
-from converse_harness.reply.improvised import improvised
-from converse_harness.secrets import mask
+from converse_harness.secrets.mask import mask
 
 Lock = AbstractContextManager[object]
 """Type of the lock that protects a script while it changes."""

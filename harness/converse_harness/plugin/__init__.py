@@ -18,7 +18,7 @@ from converse_harness.plugin.settings import add_options, refuse_inside_given, s
 if TYPE_CHECKING:
     from converse_harness.cases import Case
     from converse_harness.intercept.fake import Fake
-    from converse_harness.intercept.httpx import HttpxFake
+    from converse_harness.intercept.httpx.fake import HttpxFake
     from converse_harness.server.listener import ConverseServer
 
 AnyFake = TypeVar("AnyFake", bound="Fake")
@@ -54,7 +54,7 @@ def converse_httpx(request: pytest.FixtureRequest) -> Iterator[HttpxFake]:
     `converse_httpx.httpx_transport` and `.httpx_async_transport` are transports for a single client. Scripting and
     checks work as in `converse`.
     """
-    from converse_harness.intercept.httpx import HttpxFake
+    from converse_harness.intercept.httpx.fake import HttpxFake
 
     yield from _fake_of_a_test(request, HttpxFake)
 

@@ -1,28 +1,18 @@
-"""Register the hooks that only some options of the command line need. They are imported only for these options."""
+"""Register the hooks of features that only some options of the command line need. They are imported only then."""
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from typing import TYPE_CHECKING
+
+from converse_harness.features import FEATURES, module_of
 
 if TYPE_CHECKING:
     import pytest
 
 
-def attach(config: pytest.Config, stack: ExitStack) -> None:
-    """Register the hooks of the options that are given, until `stack` is closed.
-
-    Raises UsageError for an option with an invalid value.
-    """
-    if (chaos := config.getoption("converse_chaos")) is not None:
-        from converse_harness.plugin.chaos import Chaos
-
-        config.pluginmanager.register(Chaos(config, chaos), "converse_chaos")
-    if any(config.getoption(f"converse_{name}") for name in ("as", "as_strict")):
-        from converse_harness.plugin.rehearsal import rehearse
-
-        stack.enter_context(rehearse(config))
-    if (file := config.getoption("converse_report")) is not None:
-        from converse_harness.plugin.html_report import report_to
-
-        stack.enter_context(report_to(config, file))
+def attach(config: pytest.Config) -> None:
+    """Register the hooks of the features whose options are given. Raises UsageError for a wrong value of an option."""
+    for name, feature in FEATURES.items():
+        if any(config.getoption(f"--converse-{option}") not in (None, False, []) for option in feature.options):
+            hooks = getattr(module_of(name, "hooks"), feature.plugin)
+            config.pluginmanager.register(hooks(config), f"converse_{name}")

@@ -42,7 +42,7 @@ def mask_ids(metafunc: pytest.Metafunc, calls: list[Any]) -> None:
     if not _may_open_fake(metafunc, calls):
         return
     # These modules are imported only now, because their import takes longer than the start of the plugin.
-    from converse_harness.process_secrets import SHORTEST, own_secrets
+    from converse_harness.secrets.process import SHORTEST, own_secrets
 
     if all(len(call.id) < SHORTEST for call in calls):
         return

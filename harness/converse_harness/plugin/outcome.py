@@ -20,9 +20,9 @@ from converse_harness.plugin.attached import attach
 
 if TYPE_CHECKING:
     from converse_harness.intercept.fake import Fake
-    from converse_harness.intercept.session_guard import SessionGuard
-    from converse_harness.plugin.recording import RecordingRun
-    from converse_harness.plugin.tally import Tally
+    from converse_harness.intercept.guard.session import SessionGuard
+    from converse_harness.plugin.recording.run import RecordingRun
+    from converse_harness.plugin.recording.tally import Tally
     from converse_harness.server.listener import ConverseServer
 
 HOOKS: Final = pytest.StashKey["Hooks"]()
@@ -66,9 +66,9 @@ class Hooks:
     def pytest_configure(self, config: pytest.Config) -> None:
         """Check the settings, and register the markers and further hooks. Raises UsageError for an invalid setting."""
         self._begin(config)  # needed if pytest loaded this plugin too late for the hook above
-        from converse_harness.intercept import pools
+        from converse_harness.intercept.guard import workers
 
-        pools.arm()
+        workers.arm()
         notes = sys.modules.get("converse_harness.notes")  # None unless a pytest run around this one loaded the module
         if notes is not None:
             self._stack.enter_context(notes.set_aside())
@@ -80,13 +80,13 @@ class Hooks:
         records = settings.chosen(config, "record") != "none"
         if records or config.getini("converse_redact") or settings.folder(config).is_dir():
             self._count_recordings()
-        attach(config, self._stack)
+        attach(config)
 
     def _begin(self, config: pytest.Config) -> None:
         self.config = config
         config.stash[HOOKS], config.stash[settings.ONCE_MORE] = self, self.once_more
         if self._guard is None and settings.chosen(config, "guard") == "session":
-            from converse_harness.intercept.session_guard import SessionGuard
+            from converse_harness.intercept.guard.session import SessionGuard
 
             self._guard = SessionGuard()
             self._guard.open()
@@ -95,7 +95,7 @@ class Hooks:
 
     def _count_recordings(self) -> Tally:
         if self._tally is None:
-            from converse_harness.plugin.tally import Tally
+            from converse_harness.plugin.recording.tally import Tally
 
             self._tally = Tally(self.config)
             self.config.pluginmanager.register(self._tally, "converse_tally")
@@ -141,7 +141,7 @@ class Hooks:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Step:
         """Let a test and its fixtures call the real Bedrock if the test's marker `converse` has `guard="off"`."""
         self._closed = settings.closed_fakes()
-        if (secrets := sys.modules.get("converse_harness.process_secrets")) is not None:
+        if (secrets := sys.modules.get("converse_harness.secrets.process")) is not None:
             secrets.forget_environ()
         if self._guard is None:
             return (yield)
@@ -181,7 +181,7 @@ class Hooks:
         if item.get_closest_marker("converse") is not None:
             settings.marked_with(item)
         if item.get_closest_marker(settings.MARKER) is not None:
-            from converse_harness.plugin.recording import begin
+            from converse_harness.plugin.recording.run import begin
 
             self._recording = begin(item, self._count_recordings())
 
@@ -326,7 +326,7 @@ class Hooks:
 
     def pytest_assertrepr_compare(self, op: str, left: object, right: object) -> list[str] | None:
         """Explain a failed `==` on a fake's cache rewrites, where pytest would show the difference of two tuples."""
-        module: Any = sys.modules.get("converse_harness.endpoint.rewrites")
+        module: Any = sys.modules.get("converse_harness.endpoint.prompt_cache.rewrites")
         if module is None or op != "==":
             return None
         found: Any = next((each for each in (left, right) if isinstance(each, module.Rewrites)), None)

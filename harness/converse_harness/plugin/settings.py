@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import pytest
 
-from converse_harness.recordings.choices import FAILED, MODES
+from converse_harness.features import FEATURES
+from converse_harness.recordings.names import FAILED, MODES
 
 if TYPE_CHECKING:
     from converse_harness.intercept.fake import Fake, Settings
@@ -60,38 +61,11 @@ OF_RUN: Final[Mapping[str, tuple[str, Mapping[Any, str]]]] = {
 default."""
 
 _ONLY_OPTION: Final[Mapping[str, Mapping[str, Any]]] = {
-    "as": {
-        "action": "append",
-        "default": [],
-        "metavar": "[PATTERN=]MODEL",
-        "help": "report which requests of the tests Bedrock would refuse if they went to MODEL: those whose model id "
-        "matches PATTERN, or the id asked most often; MODEL `all`: the newest model of each line (can be given again)",
-    },
-    "as-strict": {
-        "action": "store_true",
-        "help": "fail the run if --converse-as finds a request that is refused",
-    },
-    "chaos": {
-        "nargs": "?",
-        "const": "60s",
-        "metavar": "60s|PATH|FAULT,...",
-        "help": "after the last test, run tests that passed again with a fault in one of their replies: for 60 "
-        "seconds, or for a number of seconds (20s), for tests below a path, with named faults (no_message_stop,reset), "
-        "or all of these with commas between them",
-    },
-    "report": {
-        "metavar": "FILE",
-        "help": "write a page of HTML to FILE: the calls of each test that failed, each request beside the one before "
-        "it, each event with its time, and the number of calls of the other tests",
-    },
     "used": {
         "metavar": "FILE",
         "help": "write to FILE which recordings the tests use, for `converse-harness prune --used FILE`",
     },
-    "chaos-strict": {
-        "action": "store_true",
-        "help": "fail the run if --converse-chaos finds code that hangs, a fault not noticed, or a wrong answer",
-    },
+    **{name: arguments for feature in FEATURES.values() for name, arguments in feature.options.items()},
 }
 """Maps each setting that exists only on the command line to the arguments for `addoption`."""
 
@@ -322,7 +296,7 @@ def _of_run(config: pytest.Config) -> dict[str, Any]:
             text = ini if option is None else str(option)
             found[name] = _READ[name](text) if name in _READ else text
             if option is not None or text != default:  # the default of an ini setting needs no check
-                from converse_harness.endpoint.settings import ALLOWED
+                from converse_harness.settings import ALLOWED
 
                 if not ALLOWED[name].test(found[name]):
                     in_ini, on_command_line = f"converse_{name} = {text}", f"--converse-{name.replace('_', '-')}={text}"
@@ -343,7 +317,7 @@ def marked_with(node: pytest.Item | pytest.Collector) -> dict[str, Any]:
         unknown = [f"{name}=" for name in sorted(set(marker.kwargs) - set(MARKED))]
         unknown += map(repr, marker.args)
         if unknown:
-            from converse_harness.bedrock.service import nearest
+            from converse_harness.bedrock.api.service import nearest
 
             close = nearest(unknown[0].rstrip("="), MARKED)
             hint = f"Did you mean {close}=? " if close else ""
@@ -351,8 +325,8 @@ def marked_with(node: pytest.Item | pytest.Collector) -> dict[str, Any]:
             raise pytest.UsageError(f"{_MARKER}: {unknown[0]} is no setting. {hint}Settings: {known}.")
         marked |= marker.kwargs
     if marked:
-        from converse_harness.endpoint.settings import ALLOWED, Allowed, check_settings
         from converse_harness.errors import ReplyError
+        from converse_harness.settings import ALLOWED, Allowed, check_settings
 
         # `rerun` accepts only True and False, so it is checked by the same rule as `sleeps`.
         guards = tuple(OF_RUN["guard"][1])

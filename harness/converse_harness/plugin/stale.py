@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from converse_harness.errors import StaleRequests
+from converse_harness.plugin.recording.tally import number, shown
 from converse_harness.plugin.settings import STALE, chosen
-from converse_harness.plugin.tally import number, shown
 from converse_harness.shell import quoted, words
 
 if TYPE_CHECKING:
-    from converse_harness.recordings.stale import StaleRecording
+    from converse_harness.recordings.play.stale import StaleRecording
 
 _TESTS: Final = 10
 """The maximum number of printed lines about tests; with `-v`, all lines are printed."""
@@ -41,7 +41,7 @@ def _take(item: pytest.Item) -> list[StaleRecording]:
     "off".
     """
     found = item.stash.setdefault(_FOUND, [])
-    module: Any = sys.modules.get("converse_harness.recordings.stale")
+    module: Any = sys.modules.get("converse_harness.recordings.play.stale")
     if module is not None:
         taken: list[StaleRecording] = module.take()
         found += taken if chosen(item.config, "stale") != "off" else []

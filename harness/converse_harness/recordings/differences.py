@@ -9,8 +9,8 @@ from difflib import SequenceMatcher
 from typing import Any, Final, NamedTuple
 
 from converse_harness.json_values import Steps, canonical, is_array, is_object, mapped, path_text
-from converse_harness.process_secrets import own_secrets
-from converse_harness.secrets import common_length, mask
+from converse_harness.secrets.mask import common_length, mask
+from converse_harness.secrets.process import own_secrets
 
 
 class _Absent:

@@ -11,12 +11,12 @@ from itertools import pairwise
 from typing import Any, Final
 
 from converse_harness.json_values import Steps, leaves, object_of, path_text
-from converse_harness.process_secrets import own_secrets
-from converse_harness.readable import readings
-from converse_harness.recordings.decoding import TOGETHER, Joined, View, in_pieces, levels, views_of
-from converse_harness.recordings.lines import Line, event_of
-from converse_harness.secret_kinds import ACCOUNTS
-from converse_harness.secrets import MASK, STAND_IN, matches, own_spans
+from converse_harness.recordings.format.lines import Line, event_of
+from converse_harness.secrets.kinds import ACCOUNTS
+from converse_harness.secrets.mask import MASK, STAND_IN, matches, own_spans
+from converse_harness.secrets.process import own_secrets
+from converse_harness.secrets.readable import readings
+from converse_harness.secrets.views import TOGETHER, Joined, View, in_pieces, levels, views_of
 
 OWN_SECRET: Final = "a secret of this process"
 """The `kind` of a Leak if the secret is in the environment of this process, or if this process signed a request with

@@ -19,15 +19,15 @@ from urllib.parse import quote, unquote
 
 from converse_harness.errors import DamagedData, ReplyError
 from converse_harness.json_values import columns, is_array, is_object
-from converse_harness.process_secrets import own_secrets
-from converse_harness.recordings.decoding import LINE_OF_JSON, is_pair, levels, value_names, views_of
-from converse_harness.recordings.encodings import GZIP, STANDARD, unpacked
+from converse_harness.recordings.format.lines import KINDS as KINDS_OF_LINES
+from converse_harness.recordings.format.lines import Line, without_contradiction
 from converse_harness.recordings.leaks import OWN_SECRET, Accounts, Leak, all_views, leaks_in, streamed
-from converse_harness.recordings.lines import KINDS as KINDS_OF_LINES
-from converse_harness.recordings.lines import Line, without_contradiction
-from converse_harness.recordings.spans import FindChanges, deep, masked, masking, masking_accounts, spread
-from converse_harness.secret_kinds import ACCOUNTS, KINDS
-from converse_harness.secrets import MASK, cut_spans, matches, own_spans
+from converse_harness.secrets.encodings import GZIP, STANDARD, unpacked
+from converse_harness.secrets.kinds import ACCOUNTS, KINDS
+from converse_harness.secrets.mask import MASK, cut_spans, matches, own_spans
+from converse_harness.secrets.process import own_secrets
+from converse_harness.secrets.spans import FindChanges, deep, masked, masking, masking_accounts, spread
+from converse_harness.secrets.views import LINE_OF_JSON, is_pair, levels, value_names, views_of
 from converse_harness.stream.frames import decode, encode
 
 _UNTOUCHED: Final = frozenset(

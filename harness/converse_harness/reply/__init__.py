@@ -6,6 +6,7 @@ token usage, latency, ids of tool uses.
 
 from typing import TYPE_CHECKING
 
+from converse_harness.features.improvise.improvised import improvised
 from converse_harness.imports import no_such_name
 from converse_harness.reply.exact import events, response
 from converse_harness.reply.failures import (
@@ -30,7 +31,6 @@ from converse_harness.reply.failures import (
     validation_error,
 )
 from converse_harness.reply.guardrails import guardrail_blocked, guardrail_masked, guardrail_passed
-from converse_harness.reply.improvised import improvised
 from converse_harness.reply.messages import cited, json, message, reasoning, text, tool_use, tool_uses
 from converse_harness.reply.output import output
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from converse_harness import bedrock
 from converse_harness.bedrock.families import Family
 from converse_harness.faults.model import FaultPlacement
-from converse_harness.secrets import mask_encoded
+from converse_harness.secrets.mask import mask_encoded
 from converse_harness.stream.chunk import default_stop_reason, estimate_tokens
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
 from converse_harness.stream.http import HttpResponse

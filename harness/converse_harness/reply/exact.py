@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
 from converse_harness import bedrock
-from converse_harness.bedrock.checks import is_array, is_object, shown
+from converse_harness.bedrock.api.checks import is_array, is_object, shown
 from converse_harness.errors import Advice, ReplyError, StreamOrderError
 from converse_harness.reply.body import KEYWORDS, EventsBody
 from converse_harness.reply.failures import error

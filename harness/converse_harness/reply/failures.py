@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final, overload
 
 from converse_harness import bedrock, faults
-from converse_harness.bedrock.checks import shown
+from converse_harness.bedrock.api.checks import shown
 from converse_harness.bedrock.families import OVERFLOWS, THROTTLES, Wording, usual
 from converse_harness.errors import Advice, ReplyError
 from converse_harness.literals import ErrorName, OverflowWording, ThrottleWording

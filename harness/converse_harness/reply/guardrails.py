@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from converse_harness import bedrock
 from converse_harness.bedrock import guardrails as rails
-from converse_harness.bedrock.checks import is_object, shown
+from converse_harness.bedrock.api.checks import is_object, shown
 from converse_harness.bedrock.families import NEUTRAL, cut_text
 from converse_harness.errors import Advice, ReplyError
 from converse_harness.literals import BlockingPolicy, GuardrailPolicy, GuardrailSide, MaskingPolicy, StopReason

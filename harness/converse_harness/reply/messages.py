@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, overload
 
 from converse_harness import bedrock
-from converse_harness.bedrock.checks import is_array, is_object, shown
+from converse_harness.bedrock.api.checks import is_array, is_object, shown
 from converse_harness.errors import Advice, ReplyError
 from converse_harness.literals import StopReason
 from converse_harness.reply.body import KEYWORDS, UNNAMED_TOOL_USE, USUAL_SIGNATURE, MessageBody

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from converse_harness.bedrock.checks import shown
+from converse_harness.bedrock.api.checks import shown
 from converse_harness.errors import ReplyError
 from converse_harness.reply.failures import throttled
 

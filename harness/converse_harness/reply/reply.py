@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, overload
 
 from converse_harness import bedrock
-from converse_harness.bedrock.checks import is_number, shown
+from converse_harness.bedrock.api.checks import is_number, shown
 from converse_harness.bedrock.families import NEUTRAL, Family, usual
 from converse_harness.errors import Advice, ReplyError, StreamOrderError
 from converse_harness.faults import FAULTS
@@ -391,7 +391,7 @@ class Reply:
 
     def _repr_html_(self) -> str:
         """Return the HTML that a notebook shows: the summary, and the answer's body or events. Secrets are masked."""
-        from converse_harness.reply.viewing import body_html
+        from converse_harness.features.report.replies import body_html
 
         return body_html(self.summary, self.body, self.events() if isinstance(self.body, EventsBody) else ())
 

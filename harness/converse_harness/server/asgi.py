@@ -16,12 +16,12 @@ from urllib.parse import quote
 
 from converse_harness.bedrock.rules import RuleLevel
 from converse_harness.endpoint.script import Replies, Responder
-from converse_harness.endpoint.settings import HistoryLevel
 from converse_harness.errors import TransportError
 from converse_harness.intercept.exchange import ResponseReader, TransportExchange
 from converse_harness.intercept.fake import Fake
+from converse_harness.server.http.protocol import LIMITS, portable_headers, refusal
 from converse_harness.server.mounts import PlainExchange
-from converse_harness.server.protocol import LIMITS, portable_headers, refusal
+from converse_harness.settings import HistoryLevel
 from converse_harness.stream.http import Request
 
 Message = MutableMapping[str, Any]

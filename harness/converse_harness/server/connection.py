@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Final, cast
 from converse_harness.endpoint.call import CallOutcome
 from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.server.delivery import SocketDelivery
-from converse_harness.server.h1 import Http1
+from converse_harness.server.http.h1 import Http1
+from converse_harness.server.http.protocol import PREFACE, Arrived, Event, HttpRefused, Left, Limits
 from converse_harness.server.mounts import Mounts, PlainExchange
-from converse_harness.server.protocol import PREFACE, Arrived, Event, HttpRefused, Left, Limits
 from converse_harness.stream.http import Request
 
 if TYPE_CHECKING:
-    from converse_harness.server.h2 import Http2
+    from converse_harness.server.http.h2 import Http2
 
 _TWO: Final = "hh" if sys.platform == "win32" else "ii"
 _LINGER: Final = struct.pack(_TWO, 0, 0)
@@ -262,7 +262,9 @@ class Connection(asyncio.Protocol):
     def _choose(self, first: bytes) -> None:
         self._chosen, self._first = True, b""
         if first.startswith(PREFACE):
-            from converse_harness.server.h2 import Http2  # this import takes 50 ms; most connections need no HTTP/2
+            from converse_harness.server.http.h2 import (
+                Http2,  # this import takes 50 ms; most connections need no HTTP/2
+            )
 
             self.http = Http2(self._limits)
         else:

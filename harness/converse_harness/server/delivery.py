@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from converse_harness.endpoint.call import CallOutcome
 from converse_harness.intercept.exchange import TransportExchange, http_date
-from converse_harness.server.h1 import Http1
-from converse_harness.server.protocol import Event
+from converse_harness.server.http.h1 import Http1
+from converse_harness.server.http.protocol import Event
 from converse_harness.stream.delivery import SentChunks, StreamChunks, to_send
 from converse_harness.stream.http import Chunk
 
 if TYPE_CHECKING:
-    from converse_harness.server.h2 import Http2
+    from converse_harness.server.http.h2 import Http2
 
 _BATCH: Final = 32_768
 """Number of bytes that a delivery writes before it lets other tasks of the event loop run."""

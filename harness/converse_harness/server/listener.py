@@ -23,19 +23,19 @@ from weakref import WeakSet
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Replies, Responder
 from converse_harness.errors import TransportError
+from converse_harness.features.report.live import STREAM, LivePage
 from converse_harness.intercept import registry
 from converse_harness.intercept.clients import is_loopback
 from converse_harness.intercept.exchange import RefusingFake, TransportExchange
 from converse_harness.intercept.fake import Settings
 from converse_harness.server.connection import Connection
-from converse_harness.server.live import STREAM, LivePage
+from converse_harness.server.http.protocol import LIMITS, Limits
 from converse_harness.server.mounts import Mounts, PlainExchange, ServerFake
-from converse_harness.server.protocol import LIMITS, Limits
 from converse_harness.stream.http import Request
 
 if TYPE_CHECKING:  # not imported at runtime, because most servers never record
-    from converse_harness.recordings.choices import Mode
-    from converse_harness.recordings.matching import Match, MatchFunction
+    from converse_harness.recordings.names import Mode
+    from converse_harness.recordings.play.matching import Match, MatchFunction
     from converse_harness.recordings.redaction import Redaction
     from converse_harness.server.proxy import Options, RecordingFake
 

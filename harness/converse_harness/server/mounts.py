@@ -12,13 +12,13 @@ from typing import Final, NamedTuple, Self, Unpack
 
 from converse_harness.endpoint.call import CallOutcome
 from converse_harness.endpoint.script import Replies, Responder
-from converse_harness.endpoint.settings import check_settings
 from converse_harness.errors import CallError
 from converse_harness.intercept.clients import environ
 from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.intercept.fake import Fake, Settings
 from converse_harness.server.front_page import for_people
-from converse_harness.server.protocol import no_call
+from converse_harness.server.http.protocol import no_call
+from converse_harness.settings import check_settings
 from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.http import HttpResponse, Request
 

@@ -18,15 +18,15 @@ from converse_harness.intercept import registry
 from converse_harness.intercept.capture import Capture, end_of
 from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.intercept.fake import Settings
-from converse_harness.recordings.choices import MODES, Mode
-from converse_harness.recordings.matching import Match, MatchFunction
-from converse_harness.recordings.modes import MissingRecording, open_session, save_or_set_aside
+from converse_harness.recordings.names import MODES, Mode
+from converse_harness.recordings.play.matching import Match, MatchFunction
+from converse_harness.recordings.record.write import ForwardedExchange, SessionWriter
 from converse_harness.recordings.redaction import Redaction
-from converse_harness.recordings.write import ForwardedExchange, SessionWriter
-from converse_harness.secrets import mask
+from converse_harness.recordings.session import MissingRecording, open_session, save_or_set_aside
+from converse_harness.secrets.mask import mask
 from converse_harness.server.delivery import Arriving
+from converse_harness.server.http.upstream import Upstream, UpstreamAnswer
 from converse_harness.server.mounts import Mount, ServerFake
-from converse_harness.server.upstream import Upstream, UpstreamAnswer
 from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.http import NO_REQUEST_ID, HttpResponse, Request, error_response
 

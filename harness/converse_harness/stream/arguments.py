@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any, Final, TypeGuard, TypeVar, cast
 
-from converse_harness.bedrock.checks import is_array, is_object, shown
+from converse_harness.bedrock.api.checks import is_array, is_object, shown
 from converse_harness.errors import Advice, ReplyError
 
 AN_EVENT: Final = '{"messageStart": {"role": "assistant"}}'

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
 from converse_harness import bedrock
-from converse_harness.bedrock.checks import is_object, shown
+from converse_harness.bedrock.api.checks import is_object, shown
 from converse_harness.errors import ReplyError, StreamOrderError
 from converse_harness.literals import StopReason
 from converse_harness.stream.arguments import each_event

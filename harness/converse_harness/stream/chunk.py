@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, Protocol, cast
 
 from converse_harness import bedrock
 from converse_harness.bedrock import families
-from converse_harness.bedrock.checks import is_array, is_object, shown
+from converse_harness.bedrock.api.checks import is_array, is_object, shown
 from converse_harness.bedrock.families import FAMILIES, NEUTRAL, Family
 from converse_harness.errors import ReplyError
 from converse_harness.literals import FamilyName

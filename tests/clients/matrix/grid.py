@@ -16,8 +16,8 @@ from converse_harness.cases import Case
 from converse_harness.cases.catalogue import FAMILIES
 from converse_harness.contract.judging import VerdictLevel
 from converse_harness.contract.settings import OPERATIONS
-from converse_harness.viewer.html import Html, escape
-from converse_harness.viewer.page import html_file
+from converse_harness.features.report.view.html import Html, escape
+from converse_harness.features.report.view.page import html_file
 from tests.clients.matrix.base import Client, clients
 from tests.clients.matrix.verdicts import TITLES, WORDS, head, verdicts, ways
 

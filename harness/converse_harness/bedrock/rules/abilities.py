@@ -8,7 +8,7 @@ from typing import Final
 
 from converse_harness import bedrock
 from converse_harness.bedrock.models import bare
-from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, needs
+from converse_harness.bedrock.rules.request import RuleRequest, RuleViolation, needs
 
 _PROVIDERS: Final = (
     "ai21",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from converse_harness.bedrock.rules.asked import RuleRequest, RuleViolation, at, in_places, needs
 from converse_harness.bedrock.rules.media import becomes_a_text
+from converse_harness.bedrock.rules.request import RuleRequest, RuleViolation, at, in_places, needs
 
 _MOST_POINTS: Final = 4
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from converse_harness.bedrock.rules import abilities, caching, conversation, media, thinking, tools
-from converse_harness.bedrock.rules.asked import in_blocks, in_request, in_results, in_shown
+from converse_harness.bedrock.rules.request import in_blocks, in_request, in_results, in_shown
 from converse_harness.bedrock.rules.rule import (
     MODEL,
     MULTIMODAL,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from converse_harness.bedrock.rules.asked import FIELDS, RuleRequest, RuleViolation, at, needs
+from converse_harness.bedrock.rules.request import FIELDS, RuleRequest, RuleViolation, at, needs
 
 
 def has_no_message(asked: RuleRequest) -> bool:

@@ -9,7 +9,7 @@ from typing import Final
 
 from converse_harness.bedrock.models import MODELS
 from converse_harness.bedrock.rules import abilities, caching, conversation, media, tools
-from converse_harness.bedrock.rules.asked import any_block, in_blocks, in_request, in_results, in_shown
+from converse_harness.bedrock.rules.request import any_block, in_blocks, in_request, in_results, in_shown
 from converse_harness.bedrock.rules.rule import (
     CLIENTS_KNOW,
     CONVERSING,

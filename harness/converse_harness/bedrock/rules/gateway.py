@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from converse_harness.bedrock.rules import abilities, conversation, media, tools, words
-from converse_harness.bedrock.rules.asked import any_block, in_blocks, in_request, in_shown
+from converse_harness.bedrock.rules import abilities, aws_constraints, conversation, media, tools
+from converse_harness.bedrock.rules.request import any_block, in_blocks, in_request, in_shown
 from converse_harness.bedrock.rules.rule import (
     ALL_OPERATIONS,
     CONVERSING,
@@ -29,7 +29,7 @@ REQUEST: Final = (
         "model_id_is_well_formed",
         "the model id matches the pattern of AWS's API model",
         "{errors}",
-        words.broken_labels,
+        aws_constraints.broken_labels,
         (documented("AWS's API model", "2026-11"),),
         verdict="strict",
         operations=ALL_OPERATIONS,
@@ -119,7 +119,7 @@ REQUEST: Final = (
         "constraints_hold",
         "the body satisfies AWS's API model: members, lengths, patterns, ranges, enums",
         "{errors}",
-        words.broken_constraints,
+        aws_constraints.broken_constraints,
         (
             reported("openclaw/openclaw#12892", "2026-02-09", "Kimi K2.5"),
             reported("BerriAI/litellm#24668", "2026-03", "Nova 2 Lite"),
@@ -143,7 +143,7 @@ REQUEST: Final = (
         "members_are_known",
         "the body has no member that AWS's API model does not have",
         "{members}; botocore {version}",
-        words.unknown_members,
+        aws_constraints.unknown_members,
         (
             recorded("crmne/ruby_llm, an image's name", "2025-09-16", "Claude 3.5 Sonnet, 3.7 Sonnet"),
             recorded("crmne/ruby_llm, top_k beside the messages", "2025-09-16", "Claude 3.5 Haiku"),
@@ -156,7 +156,7 @@ REQUEST: Final = (
         "unions_have_one_member",
         "a union has no more than one member",
         "{shape} object at {path} can only set one of the following keys: {keys}",
-        words.unions_of_several,
+        aws_constraints.unions_of_several,
         (
             reported("envoyproxy/ai-gateway#1717", "2026-01-01"),
             documented("API_runtime_ContentBlock", "2026-10"),
@@ -256,7 +256,7 @@ REQUEST: Final = (
         "unions_are_set",
         "a union, such as a content block, has a member of AWS's API model",
         "{shape} object at {path} must set one of the following keys: {keys}",
-        words.unset_unions,
+        aws_constraints.unset_unions,
         (
             reported("strands-agents/harness-sdk#3582", "2026-08-27", "document sources"),
             coded("maximhq/bifrost, its tests", "2026-11", "content blocks"),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
-from converse_harness.bedrock.rules.asked import (
+from converse_harness.bedrock.rules.request import (
     Finder,
     RuleRequest,
     RuleViolation,

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final, Literal, NamedTuple
 
 from converse_harness.bedrock.models import Standing
-from converse_harness.bedrock.rules.asked import Finder
+from converse_harness.bedrock.rules.request import Finder
 
 MODEL: Final = "The model returned the following errors: "
 """The prefix of error messages that come from the model and not from the gateway."""

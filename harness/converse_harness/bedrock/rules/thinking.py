@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 from itertools import takewhile
 from typing import Final
 
-from converse_harness.bedrock.rules.asked import (
+from converse_harness.bedrock.rules.request import (
     FIELDS,
     Finder,
     RuleRequest,

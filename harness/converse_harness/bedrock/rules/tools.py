@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from converse_harness.bedrock.rules.asked import (
+from converse_harness.bedrock.rules.request import (
     INVOKED,
     Finder,
     RuleRequest,

@@ -11,7 +11,7 @@ from types import GenericAlias, NoneType, UnionType
 from typing import Any, Final, Literal, Union, get_args, get_origin, is_typeddict
 
 from converse_harness import faults, literals
-from converse_harness.bedrock.checks import is_array, is_object
+from converse_harness.bedrock.api.checks import is_array, is_object
 from converse_harness.errors import ReplyError
 from converse_harness.faults.model import Fault
 from converse_harness.reply.body import shorten

@@ -17,9 +17,9 @@ from converse_harness.cases import CASES
 from converse_harness.endpoint.condition import Condition
 from converse_harness.endpoint.script import Queue
 from converse_harness.errors import ReplyError
+from converse_harness.features.improvise.improvised import Improvised
 from converse_harness.intercept.fake import Fake
 from converse_harness.json_values import is_array, is_object
-from converse_harness.reply.improvised import Improvised
 from converse_harness.reply.reply import Reply
 from converse_harness.server.control.arguments import bind, convert, first, parameters
 from converse_harness.server.control.patterns import check_length

@@ -21,7 +21,7 @@ from aiobotocore.config import AioConfig
 from aiobotocore.httpxsession import HttpxSession
 
 from converse_harness import Call, ConverseServer, Reply, fake_converse, record, recording, reply
-from converse_harness.recordings.read import read
+from converse_harness.recordings.format.read import read
 from tests.recordings.peers import METADATA, START, STREAM, Answers, body, chunk, peer, reset, wait_for_the_end
 
 MODEL = "anthropic.claude-3-haiku-20240307-v1:0"

@@ -8,7 +8,7 @@ import aiobotocore.session
 import pytest
 
 from converse_harness import BlockedConnection
-from converse_harness.intercept.session_guard import SessionGuard
+from converse_harness.intercept.guard.session import SessionGuard
 
 
 async def ask(service: str = "bedrock-runtime") -> None:

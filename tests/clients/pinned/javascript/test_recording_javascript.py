@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from converse_harness import ConverseServer, Fake, Reply, recording
-from converse_harness.recordings.read import read
+from converse_harness.recordings.format.read import read
 from tests.clients.pinned.javascript.conftest import Node
 from tests.clients.pinned.javascript.test_scenarios_javascript import DEVIATIONS
 from tests.clients.scenarios import CASES, run

@@ -718,10 +718,10 @@ def warm_pool_of_a_forkserver() -> Iterator[None]:
 
 def main() -> None:
     from converse_harness import BlockedConnection, fake_converse
-    from converse_harness.intercept import pools
+    from converse_harness.intercept.guard import workers
 
     name, log = sys.argv[1:]
-    pools.arm()  # as the plugin does
+    workers.arm()  # as the plugin does
     steps = WAYS[name][0]()
     next(steps)
     fake = fake_converse()

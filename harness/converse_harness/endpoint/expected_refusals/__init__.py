@@ -1,0 +1,1 @@
+"""`with fake.refuses(...)`: a block in which Bedrock refuses a request."""

@@ -1,0 +1,256 @@
+"""The class Conversation recognises the fake's own answers in a request's messages, and finds changes to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
+from threading import Lock
+from typing import Any, Final, NamedTuple
+from weakref import ref
+
+from converse_harness.endpoint.call import SCRIPTED, Call
+from converse_harness.endpoint.history.compare import (
+    AssistantTurn,
+    GivenAnswer,
+    HistoryChange,
+    SentHistory,
+    TurnReader,
+    given_answer,
+    likeness,
+    squeezed,
+)
+
+_WHOLE: Final = frozenset({"end_turn", "tool_use", "stop_sequence"})
+"""The stop reasons of complete answers. A client has no reason to shorten or redact such an answer."""
+
+_SURE: Final = 20
+"""A tool use id is assumed to be generated from this number of characters on; ids that people write are shorter."""
+
+_LONG_ENOUGH: Final = 16
+_LIKE_ENOUGH: Final = 0.6
+"""From these values on, a text is assumed to be a changed version of an answer that follows the same messages.
+
+_LONG_ENOUGH is the length of each of the two texts in characters, _LIKE_ENOUGH is their similarity from 0 to 1.
+"""
+
+_SAME: Final = 64
+"""The maximum number of answers with the same text, or after the same number of messages, that are examined.
+
+If there are more, the latest are examined.
+"""
+
+
+class _Found(NamedTuple):
+    """An answer found in a turn of a request.
+
+    `sure` is false if the turn may contain another, similar answer instead.
+    """
+
+    answer: GivenAnswer
+    sure: bool
+
+
+class Conversation:
+    """Keeps the answers of one fake, and recognises them in the messages of later requests.
+
+    `calls` is the list to which the fake appends its calls. Each answer is read once: after it has ended, when a
+    request with assistant messages arrives. The class has a lock of its own, because `Call.cache` and
+    `CacheSummary.rewrites` ask for parents in threads that do not hold the fake's lock.
+    """
+
+    def __init__(self, calls: Sequence[Call]) -> None:
+        self._calls = calls
+        self._seen = 0
+        self._running: dict[int, Call] = {}
+        self._answers: dict[int, GivenAnswer] = {}
+        self._parts: dict[int, str] = {}
+        self._by_use: dict[str, list[GivenAnswer]] = {}
+        self._by_text: dict[str, list[GivenAnswer]] = {}
+        self._by_length: dict[int, list[GivenAnswer]] = {}
+        self._last: tuple[Call, SentHistory, list[tuple[AssistantTurn, list[_Found]]]] | None = None
+        self._lock = Lock()
+
+    def parent(self, call: Call) -> Call | None:
+        """Return the call behind the last of this fake's answers in a request's messages; None if there is none.
+
+        An answer is recognised by its tool use ids or its text. If its text was changed, it is recognised by the
+        messages before it.
+        """
+        if call.answered.parent is None:
+            with self._lock:
+                self._read(call)
+        return call.parent
+
+    def changes(self, call: Call) -> list[HistoryChange]:
+        """Return the changes that a request makes to answers of this fake.
+
+        Changes that were reported for earlier requests are left out.
+        """
+        with self._lock:
+            return self._changes(call)
+
+    def _changes(self, call: Call) -> list[HistoryChange]:
+        history, turns = self._read(call)
+        new: list[HistoryChange] = []
+        for turn, found in turns:
+            for each in found:
+                if not each.sure or each.answer.unchanged == turn.messages:
+                    continue
+                others = [other.answer for other in found if other is not each]
+                reader = TurnReader(history, turn, each.answer, others, self._by_use.keys(), [*self._parts.values()])
+                changes = {change.key: change for change in reader.changes() if change.key not in each.answer.reported}
+                each.answer.reported.update(changes)
+                new += changes.values()
+                each.answer.unchanged = turn.messages
+        return new
+
+    def forget(self, call: Call) -> None:
+        """Remove a call and its answer from the indexes."""
+        with self._lock:
+            self._forget(call)
+
+    def _forget(self, call: Call) -> None:
+        self._running.pop(call.number, None)
+        self._last = None
+        self._parts.pop(call.number, None)
+        answer = self._answers.pop(call.number, None)
+        if answer is None:
+            return
+        for index, keys in self._indexes(answer):
+            for key in keys:
+                index[key].remove(answer)
+                if not index[key]:
+                    del index[key]
+
+    # The following methods find the fake's answers in a request.
+
+    def _read(self, call: Call) -> tuple[SentHistory, list[tuple[AssistantTurn, list[_Found]]]]:
+        if self._last is not None and self._last[0] is call:
+            return self._last[1:]
+        history = SentHistory(call)
+        if call.turn == 1:
+            return history, []
+        self._catch_up(call)
+        turns: list[tuple[AssistantTurn, list[_Found]]] = []
+        before: Call | None = None
+        for turn in history.turns:
+            found = self._found(history, turn, before)
+            turns.append((turn, found))
+            before = found[-1].answer.call if found else before
+        call.answered.parent = ref(before) if before is not None else _nobody
+        self._last = call, history, turns
+        return history, turns
+
+    def _found(self, history: SentHistory, turn: AssistantTurn, before: Call | None) -> list[_Found]:
+        """Return the fake's answers that a turn contains, in the order of their calls."""
+        found: dict[int, _Found] = {}
+        for use_id in turn.uses:
+            if given := self._by_use.get(use_id):
+                sure = len(use_id) >= _SURE and len(given) == 1
+                one = _Found(given[0], sure=True) if sure else _chosen(given, history, turn, before)
+                if len(given) > 1 and not turn.has_uses_of(one.answer):
+                    one = one._replace(sure=False)  # an id that several answers share does not identify an answer
+                if one.answer.whole:
+                    found.setdefault(one.answer.call.number, one)
+        known = {text for each in found.values() for text in each.answer.texts}
+        texts = [text for text in turn.texts if text not in known]
+        for text in (*texts, "".join(texts)):
+            if same := self._by_text.get(text) or self._by_text.get(squeezed(text)):
+                one = _chosen(same[-_SAME:], history, turn, before)
+                if one.answer.whole:
+                    found.setdefault(one.answer.call.number, one)
+        if not found and (changed := self._in_the_same_place(history, turn)) is not None:
+            found[changed.call.number] = _Found(changed, sure=True)
+        return [found[number] for number in sorted(found)]
+
+    def _in_the_same_place(self, history: SentHistory, turn: AssistantTurn) -> GivenAnswer | None:
+        """Return the answer of which this turn is probably a changed copy; None if there is none.
+
+        The request of this answer contains exactly the messages before the turn. The answer has the tool uses of the
+        turn, or a similar text.
+        """
+        candidates = self._by_length.get(turn.start, [])[-_SAME:]
+        sent = "\n".join(turn.texts)
+        for each in reversed(candidates):
+            if history.begins_with(each.call, turn.start):
+                if each.uses and turn.has_uses_of(each):
+                    return each
+                written = "\n".join(each.texts)
+                if min(len(sent), len(written)) >= _LONG_ENOUGH and likeness(sent, written) >= _LIKE_ENOUGH:
+                    return each
+        return None
+
+    # The following methods add answers to the indexes.
+
+    def _catch_up(self, call: Call) -> None:
+        """Index the answers that have ended since the last request."""
+        new = [*takewhile(lambda each: each.number > self._seen, reversed(self._calls))]
+        self._running |= {each.number: each for each in reversed(new) if each.operation in SCRIPTED}
+        self._seen = new[0].number if new else self._seen
+        for number, each in list(self._running.items()):
+            if number < call.number and _has_ended(each):
+                del self._running[number]
+                self._keep(each)
+
+    def _keep(self, call: Call) -> None:
+        response = call.response if call.outcome != "cut" else None
+        broken = call.reply is not None and bool(call.reply.placements)
+        whole = response is not None and response.stop_reason in _WHOLE and call.status == 200 and not broken
+        answer = given_answer(call, _parts(call) if response is None else response.message["content"], whole=whole)
+        self._answers[call.number] = answer
+        if answer.texts and not answer.whole:
+            self._parts[call.number] = "".join(answer.texts)
+        for index, keys in self._indexes(answer):
+            for key in keys:
+                index.setdefault(key, []).append(answer)
+
+    def _indexes(self, answer: GivenAnswer) -> Iterator[tuple[dict[Any, list[GivenAnswer]], Iterable[Any]]]:
+        """Yield each index that must contain the answer, together with the answer's keys in this index.
+
+        The indexes of tool use ids and of texts contain incomplete answers too. Otherwise a copy of an incomplete
+        answer could be confused with another answer.
+        """
+        yield self._by_use, answer.uses
+        texts = {key for text in answer.texts for key in (text, squeezed(text))}
+        yield self._by_text, texts | ({answer.written} - {""})
+        if answer.whole:
+            yield self._by_length, (len(answer.call.body.get("messages", ())),)
+
+
+def _nobody() -> None:
+    """Return None. For a call without a parent, this function takes the place of a weak reference to the parent."""
+
+
+def _has_ended(call: Call) -> bool:
+    """Whether the answer has ended, even if the transport has not reported the outcome yet."""
+    taken = call.answered.taken
+    if call.outcome == "still running" and taken and call.answered.passed_on is None:
+        return call.operation == "Converse" or taken.ends_with_metadata
+    return call.outcome != "still running"
+
+
+def _parts(call: Call) -> Iterator[dict[str, Any]]:
+    """Yield the text and the tool uses of an incomplete answer, as far as the fake has sent them."""
+    deltas = (event.get("contentBlockDelta", {}).get("delta", {}) for event, _ in call.events)
+    yield {"text": "".join(delta.get("text", "") for delta in deltas)}
+    for event, _ in call.events:
+        start = event.get("contentBlockStart", {}).get("start", {})
+        if "toolUse" in start:
+            yield start
+
+
+def _chosen(
+    candidates: Sequence[GivenAnswer], history: SentHistory, turn: AssistantTurn, before: Call | None
+) -> _Found:
+    """Choose the answer that a turn most likely contains, from `candidates` with the same text or the same tool use id.
+
+    The messages before the turn determine the choice. An answer to a call whose parent is `before` is preferred.
+    """
+    fitting = [each for each in candidates if history.follows(each.call, turn.start)]
+    if len(fitting) > 1:
+        fitting = [each for each in fitting if each.call.parent is before] or fitting
+    if len(fitting) > 1:
+        fitting = [each for each in fitting if history.begins_with(each.call, turn.start)] or fitting
+    if not fitting:
+        return _Found(candidates[-1], sure=False)
+    return _Found(max(fitting, key=lambda each: (turn.has_uses_of(each), each.call.number)), sure=True)

@@ -1,0 +1,1 @@
+"""`converse-harness new-test`: a recording as the source of a test."""

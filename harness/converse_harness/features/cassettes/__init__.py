@@ -1,0 +1,1 @@
+"""`converse-harness import`: cassettes of vcrpy become recordings."""

@@ -1,0 +1,213 @@
+"""Chaos: after the last test, tests that passed run again with one fault in one of their own replies.
+
+Reruns do not change the outcome of any test.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+import zlib
+from collections import Counter
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pytest
+
+from converse_harness.features.chaos.damage import DAMAGES, USUAL, damaged, is_sound, kind_of
+from converse_harness.features.chaos.summary import ChaosResults, JudgedRerun, print_summary, script_of
+from converse_harness.features.chaos.verdict import judge
+from converse_harness.plugin.report import masked
+from converse_harness.plugin.reruns.passed import OwnReply, PassedTest, passed_tests
+from converse_harness.plugin.reruns.rerun import Rerun, unseen
+from converse_harness.plugin.reruns.watch import Watch, WatchedReply
+from converse_harness.reply.reply import Reply
+
+_BEFORE_ANY_BYTE = ("throttled", "internal_server_error", "throttle_first_frame", "empty_200")
+"""The faults that affect even a client that reads only the beginning of an answer."""
+
+
+class DamagePair(NamedTuple):
+    """One planned rerun, in which the reply `planned` gets the fault. `test` is the test's position in the session."""
+
+    test: int
+    planned: OwnReply
+    fault: str
+
+
+def plan(tests: Iterable[PassedTest], names: Sequence[str], seed: str) -> list[DamagePair]:
+    """Return all pairs of a reply of `tests` and a fault in `names`, in waves, so that similar pairs are far apart.
+
+    A wave has at most one pair for each combination of fault, kind of reply and operation. `seed` decides which pair of
+    a combination comes in which wave. Within a wave, tests keep their order, so that fixtures of wider scopes are
+    seldom set up again. A pair is left out if the reply cannot have the fault, or if the client did not read far enough
+    to meet it.
+    """
+    drawn: list[tuple[int, int, DamagePair, tuple[str, str, str]]] = []
+    for test in tests:
+        for planned in test.replies:
+            kind, operation = kind_of(planned.reply), planned.asked[0]
+            for rank, name in enumerate(names):
+                is_read = planned.read_whole or name in _BEFORE_ANY_BYTE
+                if is_read and damaged(planned.reply, name, operation, planned.transport) is not None:
+                    chance = zlib.crc32(f"{seed} {test.item.nodeid} {planned.number} {name}".encode())
+                    drawn.append((chance, rank, DamagePair(test.position, planned, name), (name, kind, operation)))
+    drawn.sort(key=lambda each: each[:2])
+    waves: Counter[tuple[str, str, str]] = Counter()
+    placed: list[tuple[tuple[int, int, int, int], DamagePair]] = []
+    for _, rank, pair, combination in drawn:
+        waves[combination] += 1
+        placed.append(((waves[combination], pair.test, pair.planned.number, rank), pair))
+    return [pair for _, pair in sorted(placed, key=lambda each: each[0])]
+
+
+_SECONDS: Final = re.compile(r"(\d+(?:\.\d+)?)s")
+
+_BUDGET: Final = 60.0
+"""The default time for all reruns, in seconds. With xdist, each worker has this time."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChaosOptions:
+    """The options of a chaos run. `paths` are files and folders of tests; without `paths`, all tests are rerun."""
+
+    seconds: float = _BUDGET
+    paths: tuple[Path, ...] = ()
+    faults: tuple[str, ...] = tuple(USUAL)
+
+    def covers(self, path: Path) -> bool:
+        """Whether the tests in the file `path` are rerun."""
+        return not self.paths or any(path == each or each in path.parents for each in self.paths)
+
+
+def read_options(value: str, start: Path) -> ChaosOptions:
+    """Parse the value of `--converse-chaos`; paths in it are relative to `start`.
+
+    Raises UsageError for a part that is neither a number of seconds, nor an existing path, nor the name of a fault.
+
+    >>> read_options("5s,reset", Path()).seconds
+    5.0
+    """
+    seconds, paths, names = _BUDGET, list[Path](), list[str]()
+    for part in (part.strip() for part in value.split(",")):
+        timed = _SECONDS.fullmatch(part)
+        if timed is not None and float(timed[1]) > 0:
+            seconds = float(timed[1])
+        elif part in DAMAGES:
+            names.append(part)
+        elif part and (start / part).exists():
+            paths.append((start / part).resolve())
+        else:
+            near = get_close_matches(part, DAMAGES, n=1)
+            hint = f"Did you mean {near[0]}? " if near else ""
+            raise pytest.UsageError(
+                f"--converse-chaos={value}: {part!r} is no number of seconds (60s), no file or folder of tests that is "
+                f"there, and no fault. {hint}The usual faults: {', '.join(USUAL)}. Name one, or several with commas "
+                "between them. More: converse-harness docs chaos"
+            )
+    return ChaosOptions(seconds, tuple(paths), tuple(dict.fromkeys(names)) or tuple(USUAL))
+
+
+_OUTPUT: Final = "converse_chaos"
+"""The key in `workeroutput` under which an xdist worker sends its results to the controller."""
+
+
+class ChaosHooks:
+    """The hooks of `--converse-chaos`. Raises UsageError for an invalid value of this option."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._value: str = config.getoption("converse_chaos")
+        self._options = read_options(self._value, config.invocation_params.dir)
+        self._strict = bool(config.getoption("converse_chaos_strict"))
+        self._results = ChaosResults()
+        self._passed = passed_tests(config)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Rerun tests after the last test; with xdist, each worker reruns its own tests."""
+        result = yield
+        if self._passed.replies:
+            started, items = time.monotonic(), [*session.items]
+            pairs = self._plan(items)
+            with unseen(self._config):
+                self._run_all(items, pairs, started + self._options.seconds)
+                self._passed.close()
+            self._results.seconds = time.monotonic() - started
+        return result
+
+    def _plan(self, items: list[pytest.Item]) -> list[DamagePair]:
+        tests: list[PassedTest] = []
+        for test in self._passed.among(items):
+            sound = all(is_sound(each.reply) for each in test.replies)
+            why = test.why_not or ("" if sound else "with faults or errors of their own")
+            if self._options.covers(test.item.path):
+                if why:
+                    self._results.left_out[why] += 1
+                else:
+                    tests.append(test)
+        seed = str(self._config.getoption("converse_seed") or self._config.getini("converse_seed"))
+        return plan(tests, self._options.faults, seed)
+
+    def _run_all(self, items: list[pytest.Item], pairs: list[DamagePair], deadline: float) -> None:
+        """Run each test once without a fault, and then once for each of its pairs of a reply and a fault.
+
+        No rerun begins after `deadline`, which is a time of `time.monotonic()`.
+        """
+        plain: dict[int, Rerun | str] = {}
+        for number, pair in enumerate(pairs):
+            if time.monotonic() >= deadline:
+                self._results.not_reached = sum(not isinstance(plain.get(each.test), str) for each in pairs[number:])
+                break
+            item = items[pair.test]
+            if pair.test not in plain:
+                plain[pair.test] = self._passed.run_plain(item)
+            undamaged = plain[pair.test]
+            if isinstance(undamaged, str):
+                self._results.unrepeatable[item.nodeid] = undamaged
+            else:
+                self._try(item, pair, undamaged)
+
+    def _try(self, item: pytest.Item, pair: DamagePair, plain: Rerun) -> None:
+        target = pair.planned
+        sent: list[Reply] = []
+
+        def replace(seen: WatchedReply) -> Reply:
+            if (seen.asked, seen.occurrence) != (target.asked, target.occurrence) or sent:
+                return seen.reply
+            sent.append(damaged(seen.reply, pair.fault, seen.asked[0], seen.transport) or seen.reply)
+            return sent[0]
+
+        run = self._passed.run_changed(item, Watch(replace, mends=True), plain)
+        if run.watch.first is None:
+            return  # the rerun did not make the call whose reply gets the fault
+        verdict, why = judge(plain, run, pair.fault, item)
+        before = [each.reply for each in self._passed.replies[item.nodeid][: target.number - 1]]
+        script, asleep = masked(script_of(before, sent[0])), max(0.0, run.asleep - plain.asleep)
+        judged = JudgedRerun(item.nodeid, target.number, pair.fault, verdict.word, why, script, asleep)
+        self._results.tried.append(judged)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """In an xdist worker, send the results to the controller. Elsewhere, apply `--converse-chaos-strict`.
+
+        With this option, the run fails if a rerun hung, did not notice the fault, or got a wrong answer.
+        """
+        output: dict[str, Any] | None = getattr(self._config, "workeroutput", None)
+        if output is not None:
+            output[_OUTPUT] = self._results.as_json()
+        elif self._strict and self._results.bad and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Add the results of an xdist worker that ended."""
+        results = getattr(node, "workeroutput", {}).pop(_OUTPUT, None)
+        if results is not None:
+            self._results.add(results)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print the results of the reruns."""
+        print_summary(terminalreporter, self._results, self._value)

@@ -1,0 +1,189 @@
+"""The summary that a chaos run prints at its end."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from converse_harness.features.chaos.damage import DAMAGES
+from converse_harness.features.chaos.verdict import LISTED, Survival
+from converse_harness.plugin.recording.tally import first_few, number
+from converse_harness.reply.body import BareBody, written
+from converse_harness.reply.reply import Reply
+
+if TYPE_CHECKING:
+    import pytest
+
+_ALIKE: Final = 3
+"""The maximum number of listed reruns with the same fault and the same verdict; `-v` lists all reruns."""
+
+_WIDEST: Final = max(len(each.word) for each in Survival)
+
+_TESTS: Final = 5
+"""The summary names at most this number of tests whose rerun without changes failed or made other calls."""
+
+
+@dataclass(slots=True)
+class JudgedRerun:
+    """One rerun with a damaged reply: the test, the number of the reply, the fault, the verdict and its reason.
+
+    `script` is the line of code to paste into a test. `asleep` is the number of seconds that this rerun slept longer
+    than the rerun without a fault.
+    """
+
+    test: str
+    reply: int
+    fault: str
+    verdict: str
+    why: str
+    script: str
+    asleep: float
+
+
+@dataclass(slots=True)
+class ChaosResults:
+    """The results of a chaos run.
+
+    `left_out` counts the tests that were not rerun, by reason. `unrepeatable` maps the node ids of other tests to the
+    reason why they cannot be repeated. `not_reached` is the number of reruns for which no time was left.
+    """
+
+    tried: list[JudgedRerun] = field(default_factory=list[JudgedRerun])
+    left_out: Counter[str] = field(default_factory=Counter[str])
+    unrepeatable: dict[str, str] = field(default_factory=dict[str, str])
+    not_reached: int = 0
+    seconds: float = 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the results as values that xdist can send."""
+        return {**asdict(self), "left_out": dict(self.left_out)}
+
+    def add(self, other: Mapping[str, Any]) -> None:
+        """Add the results of another process; `other` is the value that `as_json` returned in that process."""
+        self.tried += [JudgedRerun(**each) for each in other["tried"]]
+        self.left_out.update(other["left_out"])
+        self.unrepeatable |= other["unrepeatable"]
+        self.not_reached += other["not_reached"]
+        self.seconds = max(self.seconds, other["seconds"])
+
+    @property
+    def bad(self) -> list[JudgedRerun]:
+        """The reruns with a verdict in `LISTED`, those with the worst verdict first.
+
+        Among the reruns with the same verdict, one rerun for each fault and test file comes before similar reruns.
+        """
+        order = [each.word for each in LISTED]
+        before: Counter[tuple[str, str, str]] = Counter()
+        ranked: list[tuple[int, int, JudgedRerun]] = []
+        for each in sorted(self.tried, key=lambda each: (each.test, each.reply, each.fault)):
+            if each.verdict in order:
+                alike = each.verdict, each.fault, each.test.partition("::")[0]
+                ranked.append((order.index(each.verdict), before[alike], each))
+                before[alike] += 1
+        return [each for *_, each in sorted(ranked, key=lambda each: each[:2])]
+
+
+def lines_of(results: ChaosResults, option: str) -> list[str]:
+    """Return the lines of the summary; `option` is the value of `--converse-chaos`."""
+    counts = Counter(each.verdict for each in results.tried)
+    found = ", ".join(f"{counts[each.word]} {each.word}" for each in reversed(Survival) if counts[each.word])
+    tests = number(len({each.test for each in results.tried}), "test")
+    total = f"{number(len(results.tried), 'rerun')} of {tests} in {results.seconds:.0f} s: {found or 'none'}"
+    if results.unrepeatable:
+        many = len(results.unrepeatable)
+        total += f"; {number(many, 'test')} {'is' if many == 1 else 'are'} not repeatable"
+    lines = [total]
+    shown: Counter[tuple[str, str]] = Counter()
+    for each in results.bad:
+        shown[each.verdict, each.fault] += 1
+        if shown[each.verdict, each.fault] <= _ALIKE:
+            came = DAMAGES[each.fault].sentence + (", and" if each.verdict == Survival.NOT_NOTICED.word else ";")
+            lines.append(f"{_heading(each.verdict)} {_rerun(each, f'{came} {each.why}')}")
+            lines.append(f"   try it     {each.script}")
+    for (verdict, fault), many in shown.items():
+        if many > _ALIKE:
+            lines.append(f"{_heading(verdict)} and {many - _ALIKE} more with {fault}; -v lists every rerun")
+    slow = sum(each.asleep for each in results.tried if each.asleep >= 1)
+    if slow:
+        lines.append(f"waited for    {slow:.0f} s in sleeps of the code under test")
+    named = [f"{test} ({why})" for test, why in sorted(results.unrepeatable.items())]
+    if named:
+        lines.append(f"not repeatable: {', '.join(first_few(named, _TESTS))}")
+    if results.left_out:
+        reasons = ", ".join(f"{many} {reason}" for reason, many in sorted(results.left_out.items()))
+        lines.append(f"left out      {reasons}")
+    if results.not_reached:
+        missing = number(results.not_reached, "rerun")
+        lines.append(f"not reached   {missing} within --converse-chaos={option}; give it more seconds")
+    return lines
+
+
+def _rerun(each: JudgedRerun, result: str) -> str:
+    asleep = f" ({each.asleep:.0f} s asleep)" if each.asleep >= 1 else ""
+    return f"{each.test}   reply {each.reply}  {each.fault}: {result}{asleep}"
+
+
+def _heading(verdict: str) -> str:
+    """Return the first two words of the verdict, in capitals, padded to the width of a column."""
+    return f"{' '.join(verdict.split()[:2]).upper():<13}"
+
+
+def print_summary(terminal: pytest.TerminalReporter, results: ChaosResults, option: str) -> None:
+    """Print the summary as a section of pytest's report; with `-v`, also one line for each rerun."""
+    terminal.section("converse chaos")
+    for line in lines_of(results, option):
+        terminal.write_line(line)
+    if terminal.config.get_verbosity() > 0:
+        for each in sorted(results.tried, key=lambda each: (each.test, each.reply)):
+            terminal.write_line(f"{each.verdict:<{_WIDEST}} {_rerun(each, each.why)}")
+    terminal.write_line("Verdicts and how to leave a test out: converse-harness docs chaos")
+
+
+_LONGEST: Final = 200
+"""The maximum length, in characters, of a value in the line of code. The user must replace `...`, which stands for a
+longer value."""
+
+
+_MESSAGE_LAST: Final = ("error", "fails_after")
+"""The functions of `reply` and methods of Reply whose last argument is a message. The code leaves this argument out,
+because chaos always uses the default message."""
+
+
+def code_of(answer: Reply) -> str:
+    """Return one line of code that makes a reply; "..." for a reply that is known only as bytes."""
+    if isinstance(answer.body, BareBody):
+        return "..."
+    calls = written(answer.body, answer.failure, answer.placements, answer.pace, 1)
+    return "reply." + ".".join(_call(*each) for each in calls)
+
+
+def script_of(before: Sequence[Reply], damaged: Reply) -> str:
+    """Return the line of code that scripts the replies `before` and then the reply `damaged`."""
+    return f"converse.script({', '.join(map(code_of, (*before, damaged)))})"
+
+
+def _call(name: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> str:
+    match name, list(arguments), dict(options):
+        case "message", [{"toolUse": {"name": tool, "input": given, **more}}], {} as rest if not more and not rest:
+            name, arguments = "tool_use", [tool, given]
+        case _:
+            pass
+    if name in _MESSAGE_LAST:
+        arguments = arguments[:-1]
+    given = [_value(each) for each in arguments] + [f"{name}={_value(value)}" for name, value in options.items()]
+    return f"{name}({', '.join(given)})"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, str):
+        text = json.dumps(value, ensure_ascii=False)
+    elif issubclass(type(value), dict):
+        text = f"{{{', '.join(f'{_value(name)}: {_value(member)}' for name, member in value.items())}}}"
+    elif issubclass(type(value), list):
+        text = f"[{', '.join(map(_value, value))}]"
+    else:
+        text = repr(value)
+    return text if len(text) <= _LONGEST else "..."

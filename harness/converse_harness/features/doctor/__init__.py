@@ -1,0 +1,1 @@
+"""`converse-harness doctor`: what may keep a fake from working here."""

@@ -1,0 +1,1 @@
+"""`reply.improvised`: answers made from the request."""

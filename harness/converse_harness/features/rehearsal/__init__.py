@@ -1,0 +1,1 @@
+"""`--converse-as` and `converse-harness rehearse`: what another model would refuse."""

@@ -1,0 +1,1 @@
+"""`converse-harness prune` and `--converse-used`: recordings that no test uses, or whose test was renamed."""

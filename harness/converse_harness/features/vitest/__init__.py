@@ -1,0 +1,1 @@
+"""`converse-harness init vitest`: the fixture for vitest."""

@@ -1,0 +1,1 @@
+"""boto3, botocore and aiobotocore in this process."""

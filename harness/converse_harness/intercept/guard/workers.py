@@ -1,0 +1,192 @@
+"""Block Bedrock in worker processes that started before a fake opened in their parent process.
+
+The pytest plugin activates this blocking. The parent process uses a signal file, which exists while calls to Bedrock
+are blocked. It writes no file before the first worker starts, and a worker imports no slow module before it looks up a
+Bedrock host. Every multiprocessing child under the plugin loads this module, and the module's hooks live as long as the
+process. Therefore the module imports and references little, and PYTEST_DONT_REWRITE prevents pytest from rewriting its
+assertions. The same applies to the module `imports`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from functools import cache, wraps
+from typing import TYPE_CHECKING
+
+from converse_harness.imports import ImportHook
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Final
+
+_PROCESSES: Final = "multiprocessing.process"
+_EVENTS: Final = {"socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.connect": 1}
+"""Maps each audit event about a host to the index of the argument that contains the host or address."""
+
+_told: str | None = None
+"""The path of this process's signal file, which exists while Bedrock is blocked; None before a worker starts."""
+_closed = False
+_parents: list[str] = []
+"""The paths of the signal files of the parent process and, after forks, of older ancestors. While one of these files
+exists, Bedrock is blocked in this process too."""
+
+
+@cache
+def arm() -> None:
+    """Make future workers check whether Bedrock is blocked in this process.
+
+    A worker is a process that multiprocessing or a fork starts. It checks whether the signal file of this process
+    exists.
+    """
+    _forget_loaders()
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=_share, after_in_child=_forked)
+    if _PROCESSES in sys.modules:
+        _patch(sys.modules[_PROCESSES])
+    else:
+        sys.meta_path.insert(0, _hook)
+
+
+def _forget_loaders() -> None:
+    """Replace the loader of this module and of `imports`, because pytest's loader references the whole test run.
+
+    The two modules live as long as the process, because fork hooks cannot be unregistered. With pytest's loader, the
+    objects of the test run would live as long.
+    """
+    from importlib.machinery import SourceFileLoader
+
+    for name in (__name__, ImportHook.__module__):
+        module = sys.modules[name]
+        if module.__spec__ is not None and module.__file__ is not None:
+            module.__loader__ = module.__spec__.loader = SourceFileLoader(name, module.__file__)
+
+
+def tell(closed: bool) -> None:
+    """Signal to all workers whether calls to Bedrock are blocked: `closed` is true if they are."""
+    global _closed
+    if closed != _closed:
+        _closed = closed
+        if _told is not None:
+            _write(_told)
+
+
+def _write(path: str) -> None:
+    if _closed:
+        with suppress(FileExistsError):  # other errors are raised: without the file, workers would not be blocked
+            open(path, "xb").close()
+    else:
+        with suppress(OSError):  # if the file cannot be deleted, the workers remain blocked
+            os.unlink(path)
+
+
+def _share() -> str:
+    global _told
+    if _told is None:
+        import atexit
+        import tempfile
+
+        _told = os.path.join(tempfile.gettempdir(), f"converse-harness-{os.getpid()}-{os.urandom(8).hex()}")
+        atexit.register(_forget, _told, os.getpid())
+        _write(_told)
+    return _told
+
+
+def _forget(path: str, process: int) -> None:
+    if os.getpid() == process:
+        with suppress(OSError):  # the file does not exist while nothing is blocked
+            os.unlink(path)
+
+
+def _forked() -> None:
+    global _told, _closed
+    path, _told, _closed = _told, None, False
+    if path is not None:
+        _ask(path)
+
+
+def _ask(path: str) -> None:
+    """Make this process (a worker) check from now on whether its parent's signal file `path` exists."""
+    if not _parents:
+        sys.addaudithook(_watch)
+    _parents.append(path)
+
+
+class InChild:
+    """Calls `act(*args)` when a process other than its creator unpickles it.
+
+    `starting` makes an InChild an attribute of a multiprocessing process object, which a child process unpickles.
+    """
+
+    def __init__(self, act: Callable[..., object], *args: object) -> None:
+        self._given = (os.getpid(), act, *args)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, self._given
+
+
+def _unpickled(parent: int, act: Callable[..., object], *args: object) -> None:
+    if os.getpid() != parent:
+        act(*args)
+
+
+def starting(original: Any, name: str, make: Callable[[], InChild | None]) -> Any:
+    """Wrap multiprocessing's `BaseProcess.start`: while it runs, the process object has a further attribute.
+
+    `name` is the attribute's name; `make()` returns its value. A child that is not forked unpickles the value.
+    """
+
+    @wraps(original)
+    def start(self: Any) -> Any:
+        setattr(self, name, make())
+        try:
+            return original(self)
+        finally:
+            delattr(self, name)
+
+    return start
+
+
+def _patch(module: Any) -> None:
+    """Patch `BaseProcess.start` of multiprocessing, for workers that are not forked."""
+    while _hook in sys.meta_path:
+        sys.meta_path.remove(_hook)
+    process = module.BaseProcess
+    process.start = starting(process.start, "_converse_harness_parent", lambda: InChild(_ask, _share()))
+
+
+_hook = ImportHook((_PROCESSES,), _patch)
+
+
+def _watch(event: str, args: tuple[Any, ...]) -> None:
+    if event not in _EVENTS:
+        return
+    name = str(args[_EVENTS[event]])  # an address is a tuple; its text contains the host
+    if not name.isascii() or "bedrock" in name.lower():
+        _stand_below()
+        from converse_harness.intercept.guard import connections, hosts
+
+        connections.check(hosts.host_of(args[_EVENTS[event]]))
+
+
+@cache
+def _stand_below() -> None:
+    """Install a permanent guard in this worker. It refuses calls to Bedrock while any file in `_parents` exists.
+
+    The function runs when the worker first looks up a Bedrock host or connects to one.
+    """
+    from converse_harness.intercept import registry
+    from converse_harness.intercept.exchange import GIVE_ENVIRON, RefusingFake
+
+    class _AsParentsSay(RefusingFake):
+        @property
+        def records(self) -> bool:
+            return not any(map(os.path.exists, _parents))
+
+    registry.stand_below(
+        _AsParentsSay(
+            f"a call to Bedrock from process {os.getpid()}, a worker that was started before the converse-harness fake "
+            f"that is open in the process that it works for. Do this before the worker starts. {GIVE_ENVIRON}"
+        )
+    )

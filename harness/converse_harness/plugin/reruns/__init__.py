@@ -1,0 +1,1 @@
+"""Run tests again that passed: without waits, with replies that are watched and replaced."""

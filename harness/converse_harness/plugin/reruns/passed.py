@@ -1,0 +1,151 @@
+"""The tests that passed and used a fake, with their replies. They may run once more after the last test.
+
+`passed_tests(config)` registers the hooks, once for all features that run tests again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from typing import Any, Final, NamedTuple, cast
+
+import pytest
+
+from converse_harness.faults.model import Transport
+from converse_harness.intercept.observers import replacing
+from converse_harness.plugin import settings
+from converse_harness.plugin.reruns.rerun import Rerun, close, rerun
+from converse_harness.plugin.reruns.watch import Asked, Watch
+from converse_harness.reply.reply import Reply
+
+_LONGER: Final = 10.0
+_AT_LEAST: Final = 5.0
+"""The time limit of a rerun, in seconds, is _AT_LEAST plus _LONGER times the duration of the unchanged rerun."""
+
+_XFAIL: Final = "with xfail"
+
+_NAME: Final = "converse_passed"
+"""The name under which the hooks are registered."""
+
+
+class OwnReply(NamedTuple):
+    """A reply of a finished test, with the members of WatchedReply except the call, which would need much memory.
+
+    `read_whole` is true if the client read the answer to its end, so that a fault at any position affects the client.
+    """
+
+    number: int
+    asked: Asked
+    occurrence: int
+    reply: Reply
+    transport: Transport | None
+    read_whole: bool
+
+
+class PassedTest(NamedTuple):
+    """A test that passed: its position in the session, its replies, and the reason why it must not run again.
+
+    The reason `why_not` is "" if the test may run again.
+    """
+
+    position: int
+    item: pytest.Item
+    replies: list[OwnReply]
+    why_not: str
+
+
+class PassedTests:
+    """The hooks that observe the replies of each test, and that run a test once more."""
+
+    def __init__(self) -> None:
+        self.replies: dict[str, list[OwnReply]] = {}
+        """Maps the node id of each test that got replies to these replies."""
+        self._watch = Watch()
+        self._passed: set[str] = set()
+        self._spoiled: dict[str, str] = {}
+        """Maps the node id of a test to the reason why it must not run again, if the reason showed while it ran."""
+        self._last: pytest.Item | None = None
+        """The test of the latest rerun; its fixtures of wider scopes are still set up."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Observe the replies of a test."""
+        watch = self._watch = Watch()
+        with replacing(watch):
+            result = yield
+        replies = [OwnReply(*each[:-1], each.call.outcome == "complete") for each in watch.replies]
+        if replies:
+            self.replies[item.nodeid] = replies
+            if watch.unanswered:
+                self._spoiled.setdefault(item.nodeid, "with calls that are refused or not scripted")
+        return result
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, request: Any) -> Generator[None, object, object]:
+        """Keep replies unchanged while a fixture of a wider scope is set up."""
+        if request.scope == "function":
+            return (yield)
+        with self._watch.paused():
+            return (yield)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Remember which tests passed."""
+        if hasattr(report, "context"):
+            self._spoiled.setdefault(report.nodeid, "with subtests")
+        elif not report.passed or hasattr(report, "wasxfail"):
+            self._passed.discard(report.nodeid)
+        elif report.when == "call":
+            self._passed.add(report.nodeid)
+
+    def among(self, items: list[pytest.Item]) -> Iterator[PassedTest]:
+        """Yield a PassedTest for each of `items` that used a fake, and that passed or has the marker `xfail`."""
+        for position, item in enumerate(items):
+            replies = self.replies.get(item.nodeid)
+            why = _reason_to_leave(item) or self._spoiled.get(item.nodeid, "")
+            if replies and (item.nodeid in self._passed or why == _XFAIL):
+                yield PassedTest(position, item, replies, why)
+
+    def run_plain(self, item: pytest.Item) -> Rerun | str:
+        """Run a test once more without changes. If the test is not repeatable, return the reason as a text."""
+        run = self._rerun(item, Watch(), None)
+        if not run.passed:
+            return f"{run.when or 'it'} {'failed' if run.error is not None else 'was skipped'}"
+        before = sorted(each.asked for each in self.replies[item.nodeid])
+        return run if sorted(each.asked for each in run.watch.replies) == before else "other calls"
+
+    def run_changed(self, item: pytest.Item, watch: Watch, plain: Rerun) -> Rerun:
+        """Run a test once more with other replies; end it if it takes much longer than `plain`, the unchanged run."""
+        return self._rerun(item, watch, _LONGER * plain.seconds + _AT_LEAST)
+
+    def close(self) -> None:
+        """Tear down the fixtures that reruns left set up."""
+        if self._last is not None:
+            close(self._last, None)
+            self._last = None
+
+    def _rerun(self, item: pytest.Item, watch: Watch, limit: float | None) -> Rerun:
+        if self._last is not None and self._last is not item:
+            close(self._last, item)
+        self._last, self._watch = item, watch
+        return rerun(item, watch, limit=limit)
+
+
+def passed_tests(config: pytest.Config) -> PassedTests:
+    """Return the PassedTests of this run; the first call registers its hooks."""
+    passed: Any = config.pluginmanager.getplugin(_NAME)
+    if passed is None:
+        passed = PassedTests()
+        config.pluginmanager.register(passed, _NAME)
+    return cast("PassedTests", passed)
+
+
+def _reason_to_leave(item: pytest.Item) -> str:
+    """Return the reason why a test must not run again; "" if it may run again."""
+    if not settings.of_test(item, "rerun", True):
+        return "with rerun=False"
+    if item.get_closest_marker("xfail") is not None:
+        return _XFAIL
+    if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+        return "with @given"
+    if "subtests" in getattr(item, "fixturenames", ()):
+        return "with subtests"
+    return ""

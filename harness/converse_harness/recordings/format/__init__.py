@@ -1,0 +1,1 @@
+"""The format of a recording: lines, shared parts, media, exchanges; reading and checking it."""

@@ -1,0 +1,1 @@
+"""Play a recording: find the exchange for a request, and explain why there is none."""

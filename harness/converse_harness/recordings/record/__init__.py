@@ -1,0 +1,1 @@
+"""Record a session: what a transport captured, as lines, masked, beside what was there."""

@@ -1,0 +1,1 @@
+"""Recordings for people: compare, show, show for `git diff`."""
