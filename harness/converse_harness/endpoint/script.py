@@ -14,8 +14,8 @@ from converse_harness.endpoint.condition import Condition, blame, check_answer, 
 from converse_harness.endpoint.operations import is_failure
 from converse_harness.endpoint.outputs import Handler, check_output
 from converse_harness.errors import Advice, DamagedData, ReplyError
-from converse_harness.features.improvise.improvised import Improvised
 from converse_harness.reply.output import OperationOutput, output
+from converse_harness.reply.usable import Usable
 from converse_harness.reply.reply import Reply
 from converse_harness.user_lines import UserLine, calling_line
 
@@ -68,7 +68,7 @@ def check_answers(operation: str, answers: Iterable[object], before: str) -> lis
                 check_answer(operation, given)
         except ReplyError as error:
             raise ReplyError(before, Advice(str(error), error.in_json)) from None
-        if callable(given) and not isinstance(given, Improvised | type):
+        if callable(given) and not isinstance(given, Usable | type):
             check_responder(given, before)
         elif not isinstance(given, OperationOutput | Reply):
             raise ReplyError(
@@ -141,7 +141,7 @@ def check_endless(responders: Iterable[object], by: str) -> None:
     if len(responders) != 1:
         raise ReplyError(f"{start}these are {len(responders)} replies; any number of calls has one answer.")
     (responder,) = responders
-    if isinstance(responder, Reply | Improvised | OperationOutput):
+    if isinstance(responder, Usable):
         if responder.uses > 1:
             raise ReplyError(
                 f"{start}{responder.summary}: any number of calls gets this answer. ",
@@ -217,7 +217,7 @@ class Slot:
 
     def blame(self, error: Exception, call: Call) -> None:
         """Add a note to an error raised while a call was answered, if the responder is a function of the user."""
-        if self.is_function and not isinstance(self.source, Improvised):
+        if self.is_function and not isinstance(self.source, Usable):
             given = f"given to {self.by}" if self.by else "given"
             name = getattr(self.source, "__name__", "")
             named = f"{name} " if name and name.isidentifier() else ""
@@ -248,7 +248,7 @@ class Slot:
             responder = self.responder
         except DamagedData as error:
             return str(error)
-        if isinstance(responder, Reply | Improvised | OperationOutput):
+        if isinstance(responder, Usable):
             return responder.summary
         return f"{getattr(responder, '__name__', 'function')}(call)"
 
@@ -298,7 +298,7 @@ class Queue:
         for number, responder in enumerate(responders, len(self.slots)):
             if other is None:
                 check_responder(responder, before)
-            counted = responder if isinstance(responder, Reply | Improvised | OperationOutput) else None
+            counted = responder if isinstance(responder, Usable) else None
             uses = None if endless else 1 if counted is None else counted.uses
             required = counted is None or not counted.may_be_unused
             added.append(Slot(cast("Answering", responder), f"{self.name}.{number}", uses, [], required, by, line))

@@ -28,6 +28,9 @@ class Feature(NamedTuple):
     commands: Mapping[str, str] = _NONE
     plugin: str = ""
     options: Mapping[str, Mapping[str, Any]] = _NONE
+    names: Mapping[str, str] = _NONE
+    """Maps each public name that the feature adds to the core, such as "reply.improvised", to its module and function.
+    """
 
 
 FEATURES: Final[Mapping[str, Feature]] = {
@@ -83,7 +86,11 @@ FEATURES: Final[Mapping[str, Feature]] = {
             },
         },
     ),
-    "improvise": Feature("Answer from the request, without a script.", lines=300),
+    "improvise": Feature(
+        "Answer from the request, without a script.",
+        lines=300,
+        names={"reply.improvised": "improvised.improvised", "Fake.improvise": "improvised.improvise"},
+    ),
     "as_python": Feature(
         "Write a recording as the source of a test.",
         lines=900,
@@ -111,6 +118,21 @@ FEATURES: Final[Mapping[str, Feature]] = {
     ),
 }
 """Maps the folder of each feature to its row."""
+
+
+def names_of(owner: str) -> list[str]:
+    """Return the names that features add to a public object of the core: "reply", "Fake", "Call" or "Reply"."""
+    dotted = (each.partition(".") for row in FEATURES.values() for each in row.names)
+    return [name for of, _, name in dotted if of == owner]
+
+
+def owned_by_feature(owner: str, name: str) -> Any:
+    """Import and return what a feature adds to `owner` under this name; None if no feature does."""
+    for feature, row in FEATURES.items():
+        if (place := row.names.get(f"{owner}.{name}")) is not None:
+            module, _, function = place.partition(".")
+            return getattr(module_of(feature, module), function)
+    return None
 
 
 def module_of(feature: str, name: str) -> Any:

@@ -6,7 +6,7 @@ token usage, latency, ids of tool uses.
 
 from typing import TYPE_CHECKING
 
-from converse_harness.features.improvise.improvised import improvised
+from converse_harness.features import names_of, owned_by_feature
 from converse_harness.imports import no_such_name
 from converse_harness.reply.exact import events, response
 from converse_harness.reply.failures import (
@@ -46,7 +46,6 @@ __all__ = [
     "guardrail_blocked",
     "guardrail_masked",
     "guardrail_passed",
-    "improvised",
     "internal_server_error",
     "invalid_model_id",
     "invalid_signature",
@@ -71,11 +70,18 @@ __all__ = [
 ]
 
 
+if TYPE_CHECKING:  # the names that features add; at run time they are there if the feature is
+    from converse_harness.features.improvise.improvised import improvised as improvised
+
+
 def __dir__() -> list[str]:
-    return __all__
+    return [*__all__, *names_of("reply")]
 
 
 if not TYPE_CHECKING:  # type checkers must not see `__getattr__`, so that they report unknown names of this module
 
     def __getattr__(name):
+        return owned_by_feature("reply", name) or _unknown(name)
+
+    def _unknown(name):
         raise no_such_name(__name__, name, __dir__)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from converse_harness.bedrock.api.checks import shown
 from converse_harness.errors import ReplyError
-from converse_harness.reply.failures import throttled
+from converse_harness.reply.usable import Usable
 
 
 @dataclass(frozen=True, slots=True)
-class OperationOutput:
+class OperationOutput(Usable):
     """The answer of an operation other than Converse, made by `reply.output`.
 
     `members` are the members of the operation's output. `uses` is the number of calls in a row that get this answer.
@@ -22,25 +22,10 @@ class OperationOutput:
     uses: int = 1
     may_be_unused: bool = False
 
-    def times(self, uses: int) -> OperationOutput:
-        """Return an output that answers this many calls in a row.
-
-        >>> from converse_harness import reply
-        >>> reply.output({"inputTokens": 42}).times(2)
-        <Output {'inputTokens': 42}, 2 times>
-        """
-        return replace(self, uses=throttled().times(uses).uses)
-
-    def optional(self) -> OperationOutput:
-        """Return an output that may stay unused: the test does not fail if no call uses it."""
-        return replace(self, may_be_unused=True)
-
     @property
     def summary(self) -> str:
         """A description in one line, such as `output {'inputTokens': 42}, 2 times`."""
-        given = [f"{self.uses} times"] if self.uses > 1 else []
-        given += ["optional"] if self.may_be_unused else []
-        return ", ".join([f"output {shown(dict(self.members))}", *given])
+        return self._with_use(f"output {shown(dict(self.members))}")
 
     def __repr__(self) -> str:
         return f"<O{self.summary.removeprefix('o')}>"

@@ -14,6 +14,7 @@ from converse_harness.faults import FAULTS
 from converse_harness.faults.model import FAULT_LEVELS, TRANSPORTS, Fault, FaultPlacement, Transport, place
 from converse_harness.faults.order import OrderFault, rearranged
 from converse_harness.literals import FamilyName, StreamException
+from converse_harness.reply.usable import Usable
 from converse_harness.reply.body import (
     METADATA,
     UNPACED,
@@ -65,7 +66,7 @@ def check_name(call: str, name: str) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reply:
+class Reply(Usable):
     """One immutable answer, created by `reply.text`, `reply.tool_use`, `reply.error` and similar functions.
 
     A Reply answers `uses` calls in a row. Each method that changes something returns a changed copy. It raises
@@ -79,29 +80,6 @@ class Reply:
     pace: Pace = UNPACED
     recorded: Recorded | None = None
     may_be_unused: bool = False
-
-    def optional(self) -> Reply:
-        """Return a copy that may stay unused: the test does not fail if fewer calls than `uses` use it, or none.
-
-        >>> from converse_harness import reply
-        >>> reply.text("Are you still there?").optional().summary
-        'text "Are you still there?", optional'
-        """
-        return replace(self, may_be_unused=True)
-
-    def times(self, uses: int) -> Reply:
-        """Return a copy that answers this many calls in a row.
-
-        >>> from converse_harness import reply
-        >>> reply.throttled().times(2).uses
-        2
-        """
-        if type(uses) is not int or uses < 1:
-            raise ReplyError(
-                f"times({shown(uses)}): a reply is used a whole number of times, at least once. For any number use ",
-                Advice("always().", '"always".'),
-            )
-        return replace(self, uses=uses)
 
     @overload
     def fails_after(
@@ -376,11 +354,7 @@ class Reply:
                 after = self.failure.after
                 parts.append(f"{self.failure.name} after {after} event{'s' * (after != 1)}")
             parts += [placement.summary for placement in self.placements]
-        if self.uses > 1:
-            parts.append(f"{self.uses} times")
-        if self.may_be_unused:
-            parts.append("optional")
-        return ", ".join(parts)
+        return self._with_use(*parts)
 
     def __dir__(self) -> list[str]:
         """Return only the methods and attributes that tests use, because tab completion offers these names."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final, Literal, Protocol
 
@@ -14,6 +14,7 @@ from converse_harness.errors import Advice, ReplyError
 from converse_harness.json_values import member_of, object_of, objects_of
 from converse_harness.reply.messages import message
 from converse_harness.reply.reply import Reply
+from converse_harness.reply.usable import Usable
 
 _THOUGHT: Final = {"text": "This answer is improvised.", "signature": "EqQBCgIYAhIkMDAwMDAwMDAtMDAwMC00MDAwLTgwMDA="}
 
@@ -31,7 +32,7 @@ class AskingCall(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Improvised:
+class Improvised(Usable):
     """A reply that is computed from the call. It is made by `reply.improvised`, and can be used wherever a Reply can.
 
     An Improvised can be called: with a Call as its argument, it returns a Reply. In a script, it answers `uses` calls
@@ -58,28 +59,13 @@ class Improvised:
         inputs = [{"name": name, "input": self._input(name, turn.offered[name], turn)} for name in names]
         return message(*thoughts, *({"toolUse": each} for each in inputs))
 
-    def times(self, uses: int) -> Improvised:
-        """Return an improvised reply that answers this many calls in a row.
-
-        >>> from converse_harness import reply
-        >>> reply.improvised().times(2)
-        <Improvised reply, 2 times>
-        """
-        return replace(self, uses=message({"text": "."}).times(uses).uses)
-
-    def optional(self) -> Improvised:
-        """Return an improvised reply that may stay unused: the test does not fail if no call uses it."""
-        return replace(self, may_be_unused=True)
-
     @property
     def summary(self) -> str:
         """A description in one line, such as `improvised, seed=7`."""
         given = [f"seed={self.seed}"] if self.seed else []
         given += [] if self.tools == "all" else [f"tools={list(self.tools)}"]
         given += [f"at_once={self.at_once}"] if self.at_once > 1 else []
-        given += [f"{self.uses} times"] if self.uses > 1 else []
-        given += ["optional"] if self.may_be_unused else []
-        return ", ".join(["improvised", *given])
+        return self._with_use("improvised", *given)
 
     def __repr__(self) -> str:
         return f"<Improvised reply{self.summary.removeprefix('improvised')}>"
