@@ -40,9 +40,9 @@ _SUBJECTS_OF_STRANDS: Final = ("citations", "content", "event_loop", "guardrails
 """
 
 _OTHERS: Final[Mapping[str, tuple[str, str, str]]] = {
-    "converse_harness.stream.assemble": ("Response", "responses", "responses"),
-    "converse_harness.endpoint.call": ("Call", "responses", "calls"),
-    "converse_harness.reply.reply": ("Reply", "responses", "replies"),
+    "converse_harness.stream.assemble": ("Response", "requests", "responses"),
+    "converse_harness.endpoint.call": ("Call", "requests", "calls"),
+    "converse_harness.reply.reply": ("Reply", "requests", "replies"),
 }
 """Module -> the name of its class; the module of this package, and its function, that make the strategy for this class.
 """

@@ -357,7 +357,7 @@ def some(texts: Texts | None) -> Texts:
     If `texts` is not a strategy, the returned strategy raises InvalidArgument when a value is drawn.
     """
     if texts is None:
-        return texts()
+        return _known(st.text())
     return texts if isinstance(cast("object", texts), st.SearchStrategy) else st.just(texts).map(_refuse)
 
 

@@ -42,7 +42,7 @@ VOCABULARY: Final = (types, converse_strategies.strands)
 """Packages of which every name in every module is public."""
 WIDTH: Final = 110
 STARS: Final[Mapping[Any, str]] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
-NOT_VOCABULARY: Final = ("making", "table")
+NOT_VOCABULARY: Final = ("table",)
 
 
 def surface() -> str:

@@ -1,4 +1,4 @@
-"""What the house keeps: short modules, a class name occurs once, no modules in a circle, and what is named exists."""
+"""What the house keeps: a class name occurs once, no modules in a circle, and what is named exists."""
 
 import re
 from collections import Counter
@@ -16,21 +16,6 @@ def test_a_class_name_occurs_once() -> None:
     names = Counter(name for text in texts for name in re.findall(r"(?m)^ *class (\w+)", text))
     assert len(names) > 200
     assert [name for name, count in names.items() if count > 1] == []
-
-
-LONGEST = 400
-CATALOGUES = {"tests/clients/pinned/network/ways.py", "tests/planted/bugs.py", "tests/recordings/damaged.py"}
-"""Modules with a short function, or a row, for each of many cases."""
-
-
-def test_no_module_is_long() -> None:
-    """All but the tests themselves: one test is read at a time, and those of one subject stand together."""
-    folders = (*PACKAGES.values(), ".ci", "tests")
-    files = [*ROOT.glob("*.py"), *(ROOT / "benchmarks").glob("*.py")]
-    files += [file for folder in folders for file in (ROOT / folder).rglob("*.py") if not file.name.startswith("test_")]
-    lines = {file.relative_to(ROOT).as_posix(): len(file.read_text("utf-8").splitlines()) for file in files}
-    assert {"noxfile.py", "conftest.py", ".ci/steps.py"} < lines.keys()
-    assert {name for name, count in lines.items() if count > LONGEST} == CATALOGUES
 
 
 @pytest.mark.slow

@@ -131,8 +131,8 @@ import gc, sys, pytest
 from importlib.metadata import entry_points
 others = [f"-pno:{entry.name}" for entry in entry_points(group="pytest11") if not entry.value.startswith("converse_")]
 pytest.main(["-q", "-p", "no:cacheprovider", *others])
-from converse_harness.intercept import pools
-seen, todo = {id(sys), id(vars(sys)), id(sys.modules)}, [pools._share]
+from converse_harness.intercept.guard import workers
+seen, todo = {id(sys), id(vars(sys)), id(sys.modules)}, [workers._share]
 while todo:
     for each in gc.get_referents(todo.pop()):
         if id(each) not in seen:

@@ -142,7 +142,7 @@ def test_documents_keep_their_own_order(value: Any) -> None:
 
 
 def test_every_shape_of_the_service_encodes_nothing_as_null() -> None:
-    names = service().shape_names
+    names = service.service().shape_names
     assert {to_json(name, None) for name in names} == {"null"}
 
 

@@ -19,8 +19,8 @@ class Feature(NamedTuple):
 
     `lines` is its budget of lines of code. `commands` maps its commands to their texts in `--help`; the module of a
     command is `command`. `plugin` is a class of hooks of pytest in the module `hooks`. `options` maps the options of
-    the command line (without `--converse-`) to the arguments of `addoption`. If one of the options is given, the class
-    is called with pytest's config, and the object is registered as a plugin of pytest.
+    the command line (without `--converse-`) to the arguments of `addoption`. If the first option is given, the
+    class is called with pytest's config, and the object is registered as a plugin of pytest.
     """
 
     sentence: str

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 
 
 def attach(config: pytest.Config) -> None:
-    """Register the hooks of the features whose options are given. Raises UsageError for a wrong value of an option."""
+    """Register the hooks of the features whose first option is given. Raises UsageError for a wrong value of an option."""
     for name, feature in FEATURES.items():
-        if any(config.getoption(f"--converse-{option}") not in (None, False, []) for option in feature.options):
+        option = next(iter(feature.options), None)
+        if option is not None and config.getoption(f"--converse-{option}") not in (None, False, []):
             hooks = getattr(module_of(name, "hooks"), feature.plugin)
             config.pluginmanager.register(hooks(config), f"converse_{name}")

@@ -75,13 +75,14 @@ if TYPE_CHECKING:  # the names that features add; at run time they are there if 
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *names_of("reply")]
+    return __all__
 
 
 if not TYPE_CHECKING:  # type checkers must not see `__getattr__`, so that they report unknown names of this module
+    __all__ += [*names_of("reply")]
 
     def __getattr__(name):
-        return owned_by_feature("reply", name) or _unknown(name)
-
-    def _unknown(name):
-        raise no_such_name(__name__, name, __dir__)
+        found = owned_by_feature("reply", name)
+        if found is None:
+            raise no_such_name(__name__, name, __dir__)
+        return found

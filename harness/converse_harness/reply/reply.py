@@ -14,7 +14,6 @@ from converse_harness.faults import FAULTS
 from converse_harness.faults.model import FAULT_LEVELS, TRANSPORTS, Fault, FaultPlacement, Transport, place
 from converse_harness.faults.order import OrderFault, rearranged
 from converse_harness.literals import FamilyName, StreamException
-from converse_harness.reply.usable import Usable
 from converse_harness.reply.body import (
     METADATA,
     UNPACED,
@@ -29,6 +28,7 @@ from converse_harness.reply.body import (
     summarize_body,
     written,
 )
+from converse_harness.reply.usable import Usable
 from converse_harness.stream.arguments import check_flag, check_json, check_text, did_you_mean, wrong
 from converse_harness.stream.chunk import Run, events_of, family_named, message_runs
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, Self
 
 from converse_harness.bedrock.api.checks import shown
 from converse_harness.errors import Advice, ReplyError
-
-_U = TypeVar("_U", bound="Usable")
 
 
 class Usable:
@@ -28,7 +26,7 @@ class Usable:
         """A description in one line."""
         raise NotImplementedError
 
-    def times(self: _U, uses: int) -> _U:
+    def times(self, uses: int) -> Self:
         """Return a copy that answers this many calls in a row.
 
         >>> from converse_harness import reply
@@ -44,7 +42,7 @@ class Usable:
             )
         return self._with(uses=uses)
 
-    def optional(self: _U) -> _U:
+    def optional(self) -> Self:
         """Return a copy that may stay unused: the test does not fail if fewer calls than `uses` use it, or none.
 
         >>> from converse_harness import reply
@@ -53,7 +51,7 @@ class Usable:
         """
         return self._with(may_be_unused=True)
 
-    def _with(self: _U, **changed: Any) -> _U:
+    def _with(self, **changed: Any) -> Self:
         return replace(self, **changed)  # type: ignore[type-var]  # subclasses are dataclasses
 
     def _with_use(self, *parts: str) -> str:

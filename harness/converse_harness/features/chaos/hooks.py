@@ -120,7 +120,7 @@ class ChaosHooks:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._value: str = config.getoption("converse_chaos")
+        self._value = str(config.getoption("converse_chaos"))
         self._options = read_options(self._value, config.invocation_params.dir)
         self._strict = bool(config.getoption("converse_chaos_strict"))
         self._results = ChaosResults()

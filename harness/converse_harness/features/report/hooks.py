@@ -65,7 +65,7 @@ class ReportHooks:
     """
 
     def __init__(self, config: pytest.Config) -> None:
-        self._given: str = config.getoption("converse_report")
+        self._given = str(config.getoption("converse_report"))
         self._path = config.invocation_params.dir / self._given
         if not hasattr(config, "workerinput"):
             _check(self._path, self._given)
