@@ -32,9 +32,15 @@ def reads_what_it_wrote(ask: Callable[[int], Any]) -> None:
 
 def begins_with_the_time(turn: int, *, mended: bool) -> Any:
     """A remark that is new in each turn goes into the system prompt, or into the message where it belongs."""
-    clock = f"It is {9 + turn} o'clock."
-    system, content = (PROMPT, [clock, "?"]) if mended else ([{"text": clock}, *PROMPT], ["?"])
-    return bedrock().converse(modelId=SONNET, system=system, messages=[user(*content)])
+    clocks = [f"It is {9 + number} o'clock." for number in range(turn + 1)]
+    system = PROMPT if mended else [{"text": clocks[turn]}, *PROMPT]
+    questions = [user(*([clock, "?"] if mended else ["?"])) for clock in clocks]
+    return bedrock().converse(modelId=SONNET, system=system, messages=_answered(questions))
+
+
+def _answered(questions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The conversation with these questions, of which the model has answered all but the last."""
+    return [message for question in questions for message in (question, assistant("ok"))][:-1]
 
 
 TOOLS: Final = [tool_spec(f"tool_{number}", type="object", description="Look it up. " * 200) for number in range(3)]
@@ -43,7 +49,9 @@ TOOLS: Final = [tool_spec(f"tool_{number}", type="object", description="Look it 
 def offers_tools_in_any_order(turn: int, *, mended: bool) -> Any:
     """The order is that of a set, or of whichever server answered first."""
     tools = TOOLS if mended else [*TOOLS[turn:], *TOOLS[:turn]]
-    return bedrock().converse(modelId=SONNET, messages=[user("?")], toolConfig={"tools": [*tools, POINT]})
+    return bedrock().converse(
+        modelId=SONNET, messages=_answered([user("?")] * (turn + 1)), toolConfig={"tools": [*tools, POINT]}
+    )
 
 
 def _conversation(turn: int) -> list[dict[str, Any]]:

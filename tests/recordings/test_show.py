@@ -419,7 +419,7 @@ def test_a_folder_is_named_with_a_file_in_it(
     ("arguments", "usage", "error"),
     [
         (["shwo", "x"], "", "there is no command 'shwo'. Did you mean show?"),
-        (["qqqq"], "", "there is no command 'qqqq'. The commands are demo, init, "),
+        (["qqqq"], "", "there is no command 'qqqq'. The commands are demo, serve, "),
         (["show", "x.jsonl", "--nope"], " show", "unrecognized arguments: --nope"),
         (["import", "nowhere.yaml"], " import", "there is no nowhere.yaml"),
         (["prune", "nodir"], " prune", "the folder nodir does not exist"),
