@@ -25,7 +25,10 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "secrecy": (
         "converse_harness.secrets.views",
+        "converse_harness.secrets.accounts",
         "converse_harness.secrets.encodings",
+        "converse_harness.secrets.leaks",
+        "converse_harness.secrets.removal",
         "converse_harness.recordings.leaks",
         "converse_harness.recordings.redaction",
         "converse_harness.recordings.record.write",
@@ -39,7 +42,7 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
 
 WORDINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "endpoint/script.py": ("__str__", "describe", "summary", "_used", "where"),
-    "recordings/leaks.py": ("__str__",),
+    "secrets/leaks.py": ("__str__",),
     "record/write.py": ("said_of_masked", "said_of_left_out", "_secrets", "_listed"),
 }
 """Functions that make a message; what stands in an f-string is one anyway. A module is named by how its path ends."""

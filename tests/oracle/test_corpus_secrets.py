@@ -13,10 +13,10 @@ import pytest
 
 from converse_harness import Redaction
 from converse_harness.recordings.format.lines import Line
-from converse_harness.recordings.leaks import stand_in
 from converse_harness.recordings.record.captured import CapturedExchange, exchange_lines
 from converse_harness.recordings.record.write import SessionWriter
 from converse_harness.recordings.redaction import Redacted
+from converse_harness.secrets.accounts import stand_in
 from converse_harness.stream.http import Request
 
 ACCOUNT = "123456789012"

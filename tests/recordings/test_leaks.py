@@ -14,13 +14,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from converse_harness.features.report.view.view import mask_value
-from converse_harness.recordings import leaks
 from converse_harness.recordings.format.lines import Line
-from converse_harness.recordings.leaks import Leak, scan
+from converse_harness.recordings.leaks import scan
 from converse_harness.recordings.record.write import SafeLines, safe_lines, said_of_left_out, said_of_masked
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.secrets import encodings, process
 from converse_harness.secrets.kinds import KINDS, SecretKind
+from converse_harness.secrets.leaks import OWN_SECRET, Leak
 from converse_harness.secrets.mask import mask, matches
 from converse_harness.secrets.process import remember
 from converse_strategies import converse_requests, stream_events
@@ -162,14 +162,14 @@ def test_secrets_of_this_process_are_found(monkeypatch: pytest.MonkeyPatch) -> N
         for value in ("correct horse/battery+staple", "Zürich, Bahnhofstrasse 1"):
             if form in (FORMS["UTF-16"], FORMS["escaped"]) and not value.isascii():
                 continue
-            assert [leak.kind for leak in scan(call(form(value)))] == [leaks.OWN_SECRET], form(value)
+            assert [leak.kind for leak in scan(call(form(value)))] == [OWN_SECRET], form(value)
     assert scan(call("fake /run/secrets/vault-token")) == []
 
 
 def test_what_a_request_was_signed_with_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "_signed_with", set[str]())
     remember("from-the-instance-role", None, "short")
-    assert [leak.kind for leak in scan(call("from-the-instance-role, short"))] == [leaks.OWN_SECRET]
+    assert [leak.kind for leak in scan(call("from-the-instance-role, short"))] == [OWN_SECRET]
 
 
 def zipped(token: str) -> str:

@@ -18,11 +18,11 @@ from converse_harness.recordings.format import media
 from converse_harness.recordings.format.lines import Line
 from converse_harness.recordings.format.media import KEY, THRESHOLD, put_back, references, set_aside
 from converse_harness.recordings.format.read import DamagedRecording, read
-from converse_harness.recordings.leaks import stand_in
 from converse_harness.recordings.record import write
 from converse_harness.recordings.record.captured import CapturedExchange
 from converse_harness.recordings.record.write import SessionWriter, header, safe_lines, store
 from converse_harness.recordings.redaction import Redaction
+from converse_harness.secrets.accounts import stand_in
 from converse_harness.stream.events import encode_event, read_event
 from converse_harness.stream.frames import decode
 from converse_harness.stream.http import Request

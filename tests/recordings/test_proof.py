@@ -37,9 +37,10 @@ from converse_harness.intercept.clients import create_client
 from converse_harness.recordings.format.exchanges import reply_of
 from converse_harness.recordings.format.lines import compact
 from converse_harness.recordings.format.read import read
-from converse_harness.recordings.leaks import OWN_SECRET, scan
+from converse_harness.recordings.leaks import scan
 from converse_harness.recordings.record.captured import CapturedExchange, exchange_lines
 from converse_harness.recordings.record.write import SessionWriter, header, said_of_masked
+from converse_harness.secrets.leaks import OWN_SECRET
 from converse_harness.stream.events import encode_event, standard_frame
 from converse_harness.stream.frames import Decoder, Frame, Header, HeaderType, decode, encode
 from converse_harness.stream.http import Request

@@ -24,10 +24,11 @@ from converse_harness.recordings.format.lines import (
     frame_line,
 )
 from converse_harness.recordings.format.read import read
-from converse_harness.recordings.leaks import scan, stand_in
+from converse_harness.recordings.leaks import scan
 from converse_harness.recordings.record.captured import CapturedExchange
 from converse_harness.recordings.record.write import SessionWriter
 from converse_harness.recordings.redaction import Redaction
+from converse_harness.secrets.accounts import stand_in
 from converse_harness.stream.events import encode_event, read_event
 from converse_harness.stream.frames import Frame, Header, HeaderType, decode, encode
 from converse_harness.stream.http import Request

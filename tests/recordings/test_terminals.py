@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from converse_harness.recordings.leaks import scan
-from converse_harness.recordings.redaction import value_without_secrets, without_secrets
 from converse_harness.secrets.kinds import KINDS, SecretKind
 from converse_harness.secrets.mask import mask, mask_encoded, secret_spans
+from converse_harness.secrets.removal import value_without_secrets, without_secrets
 from tests.profiles import examples
 from tests.recordings.planted import READABLE, texts_of
 from tests.recordings.planting import drawn

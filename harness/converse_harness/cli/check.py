@@ -24,9 +24,9 @@ from converse_harness.recordings.format.lines import Line, said
 from converse_harness.recordings.format.read import DamagedRecording, Rows, session_of, text_of_file
 from converse_harness.recordings.names import FAILED_SUFFIX
 from converse_harness.recordings.play.matching import asked_in
-from converse_harness.recordings.redaction import without_secrets
 from converse_harness.secrets.mask import mask
 from converse_harness.secrets.process import own_secrets
+from converse_harness.secrets.removal import without_secrets
 
 DESCRIPTION: Final = (
     "Check recordings: their format, whether AWS could have sent what they say, secrets, files of media, and whether "

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def attach(config: pytest.Config) -> None:
-    """Register the hooks of the features whose first option is given. Raises UsageError for a wrong value of an option."""
+    """Register the hooks of the features whose first option is given. Raises UsageError for a wrong value."""
     for name, feature in FEATURES.items():
         option = next(iter(feature.options), None)
         if option is not None and config.getoption(f"--converse-{option}") not in (None, False, []):

@@ -22,7 +22,7 @@ import pytest
 from converse_harness.plugin.settings import MARKER
 
 if TYPE_CHECKING:
-    from converse_harness.recordings.redaction import Cleaned
+    from converse_harness.secrets.removal import Cleaned
 
 _NAMES_US: Final = re.compile(r"\bconverse_(?:harness|strategies)\b|[\"']converse(?:_\w+)?[\"']")
 """Matches the import of this package in a source file, and the name of a fixture in `getfixturevalue("converse")`."""
@@ -46,7 +46,7 @@ def mask_ids(metafunc: pytest.Metafunc, calls: list[Any]) -> None:
 
     if all(len(call.id) < SHORTEST for call in calls):
         return
-    from converse_harness.recordings.redaction import without_secrets
+    from converse_harness.secrets.removal import without_secrets
 
     own = own_secrets()
     if not any(_has_secret(text, own) for call in calls for text in (call.id, *_named(call))):
@@ -75,7 +75,7 @@ def _has_secret(text: str, own: frozenset[str]) -> bool:
 
     To search all ids of a test as one text was tried: the time grows with the square of the number of lines.
     """
-    from converse_harness.recordings.redaction import without_secrets
+    from converse_harness.secrets.removal import without_secrets
 
     return bool(without_secrets(text, own).kinds)
 

@@ -18,8 +18,8 @@ from converse_harness.notes import Note, take
 from converse_harness.plugin.recording.tally import first_few, number
 from converse_harness.plugin.settings import NOTE, STALE, VERDICT, chosen, own_fakes
 from converse_harness.plugin.stale import check_stale, print_stale, stale_properties
-from converse_harness.recordings.redaction import without_secrets
 from converse_harness.secrets.process import own_secrets
+from converse_harness.secrets.removal import without_secrets
 
 if TYPE_CHECKING:
     from converse_harness.intercept.fake import Fake

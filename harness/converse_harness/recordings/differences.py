@@ -157,7 +157,7 @@ def _flat(value: object) -> str:
     if value is ABSENT:
         return ""
     # Imported here, because it is slow to import and seldom needed.
-    from converse_harness.recordings.redaction import value_without_secrets
+    from converse_harness.secrets.removal import value_without_secrets
 
     with suppress(RecursionError):
         value = value_without_secrets(value, own_secrets())

@@ -7,38 +7,35 @@ changed bytes then do not decode to the changed event, they are dropped, and a r
 from __future__ import annotations
 
 import base64
-import gzip
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import starmap
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 
 from converse_harness.errors import DamagedData, ReplyError
-from converse_harness.json_values import columns, is_array, is_object
+from converse_harness.json_values import is_object
 from converse_harness.recordings.format.lines import KINDS as KINDS_OF_LINES
 from converse_harness.recordings.format.lines import Line, without_contradiction
-from converse_harness.recordings.leaks import OWN_SECRET, Accounts, Leak, all_views, leaks_in, streamed
-from converse_harness.secrets.encodings import GZIP, STANDARD, unpacked
-from converse_harness.secrets.kinds import ACCOUNTS, KINDS
-from converse_harness.secrets.mask import MASK, cut_spans, matches, own_spans
+from converse_harness.recordings.leaks import all_views, streamed
+from converse_harness.secrets.accounts import Accounts
+from converse_harness.secrets.kinds import KINDS
+from converse_harness.secrets.leaks import Leak, leaks_in
 from converse_harness.secrets.process import own_secrets
-from converse_harness.secrets.spans import FindChanges, deep, masked, masking, masking_accounts, spread
-from converse_harness.secrets.views import LINE_OF_JSON, is_pair, levels, value_names, views_of
+from converse_harness.secrets.removal import Replacements, masking_of
+from converse_harness.secrets.spans import FindChanges
+from converse_harness.secrets.views import levels, views_of
 from converse_harness.stream.frames import decode, encode
 
 _UNTOUCHED: Final = frozenset(
     {"call", "operation", "method", "t", "status", "type", "requestId", "failed", "end", "p", "joined", "masked"}
     | {"bytes", *KINDS_OF_LINES["header"].keys}
 )
-"""The keys of a line whose values `_Work._member` copies unchanged. Before that, `_Work.lines` has changed the pieces
-of bytes, as a match may extend over several lines.
+"""The keys of a line whose values `_OfLines._member` copies unchanged. Before that, `_OfLines.lines` has changed the
+pieces of bytes, as a match may extend over several lines.
 """
-
-_MASKED: Final = tuple(kind for kind in KINDS if kind not in ACCOUNTS)
 
 _EXPECTED: Final = frozenset(kind.name for kind in KINDS if kind.masked)
 """Names of the kinds of secrets that are masked without a warning, because calls to AWS normally contain them."""
@@ -54,11 +51,6 @@ class Redacted(NamedTuple):
     def unexpected(self) -> list[Leak]:
         """The secrets whose masking causes a warning."""
         return [leak for leak in self.found if leak.kind not in _EXPECTED]
-
-
-_BASE64: Final = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/_-]{20,}={0,2}(?![A-Za-z0-9+/=_-])")
-_NESTED: Final = 4
-"""The maximum number of nested encodings in which replacements are made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +91,11 @@ class Redaction:
         """
         made = list(lines)
         if self.replacements:
-            made = _Work(tuple(starmap(_replacing, self.replacements.items()))).lines(made)
+            made = _OfLines(tuple(starmap(_replacing, self.replacements.items()))).lines(made)
         texts = list(levels(all_views(made)))
         accounts, leaks = Accounts.of_recording(texts, kept), leaks_in(texts, own)
         if accounts or leaks:
-            made = _masking({leak.kind for leak in leaks}, own, accounts).lines(made)
+            made = _OfLines(*masking_of({leak.kind for leak in leaks}, own, accounts), named=True).lines(made)
         return Redacted(made, leaks)
 
     def normalised(self, request: Any) -> Any:
@@ -122,11 +114,13 @@ def for_comparison(request: Any, redaction: Redaction, own: Collection[str]) -> 
     `own` contains the secrets of this process, which are masked too.
     """
     if redaction.replacements:
-        request = _Work(tuple(starmap(_replacing, redaction.replacements.items()))).value(request)
+        request = Replacements(tuple(starmap(_replacing, redaction.replacements.items()))).value(request)
     views = list(views_of(request, 0))
     accounts = Accounts.of_request(view.text for view in views)
     kinds = {leak.kind for leak in leaks_in(levels(views), own)}
-    return _masking(kinds, own, accounts).value(request) if accounts or kinds else request
+    if not (accounts or kinds):
+        return request
+    return Replacements(*masking_of(kinds, own, accounts), named=True).value(request)
 
 
 def _replacing(pattern: str | re.Pattern[str], new: str) -> FindChanges:
@@ -171,73 +165,10 @@ def _check(given: Any, new: Any) -> None:
         raise ReplyError(f"{pattern.pattern!r} has no group for {new!r} ({error}).") from error
 
 
-class Cleaned(NamedTuple):
-    """A text with masked secrets, the kinds of the secrets, and the secrets as spelled in the original text."""
+class _OfLines(Replacements):
+    """Makes replacements in the lines of a recording."""
 
-    text: str
-    kinds: tuple[str, ...] = ()
-    values: frozenset[str] = frozenset()
-
-
-def without_secrets(text: str, own: Collection[str]) -> Cleaned:
-    """Mask the secrets in a text.
-
-    `own` contains the secrets of this process, which are found even if shortened by "...". If a secret cannot be masked
-    alone (in a zip file, for instance), its whole line is masked. If the secret is split into pieces, all lines of JSON
-    are masked. If this is not enough, the whole text is masked.
-
-    >>> without_secrets("AWS_ACCESS_KEY_ID is AKIAIOSFODNN7EXAMPLE", own=()).text
-    'AWS_ACCESS_KEY_ID is ***'
-    """
-    kinds = _kinds_in(text, own)
-    cut = masked(cut_spans(text, own))
-    if cut:
-        text, kinds = "".join(spread([text], cut)), list(dict.fromkeys([*kinds, OWN_SECRET]))
-    if not kinds:
-        return Cleaned(text)
-    work = _masking(kinds, own)
-    values = {text[start:end] for find in work.finds for start, end, _ in deep(find, text)}
-    made = work.text(text)
-    if _kinds_in(made, own):
-        lines = made.split("\n")
-        made = "\n".join(MASK if _kinds_in(line, own) else line for line in lines)
-    if _kinds_in(made, own):  # the secret is split into pieces
-        made = LINE_OF_JSON.sub(lambda line: line[0].removesuffix(line[1]) + MASK, made)
-    return Cleaned(MASK if _kinds_in(made, own) else made, tuple(kinds), frozenset(values))
-
-
-def value_without_secrets(value: Any, own: Collection[str]) -> Any:
-    """Mask the secrets in a text or another JSON value, also where they are encoded. Account ids are masked too.
-
-    `own` contains the secrets of this process. If a secret cannot be masked alone, the whole value is masked.
-
-    >>> value_without_secrets({"key": "QUtJQUlPU0ZPRE5ON0VYQU1QTEUgaXMgbXkga2V5"}, own=())
-    {'key': 'KioqIGlzIG15IGtleQ=='}
-    """
-    kinds = _kinds_in(value, own)
-    if not kinds:
-        return value
-    made = _masking(kinds, own).value(value)
-    return MASK if _kinds_in(made, own) else made
-
-
-def _kinds_in(value: Any, own: Collection[str]) -> list[str]:
-    """Return the kinds of the secrets in a text or another JSON value, each kind once."""
-    return list(dict.fromkeys(leak.kind for leak in leaks_in(levels(views_of(value, 0)), own)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """Makes replacements in the lines of a recording, or in a single JSON value or text."""
-
-    finds: tuple[FindChanges, ...]
-    accounts: Accounts | None = None
-    """The accounts whose ids are replaced where they are JSON numbers. Ids in texts are replaced by a function in
-    `finds`.
-    """
-
-    named: bool = False
-    """Whether each text is searched together with its key, as `key: value`, and also with its escapes decoded."""
+    __slots__ = ()
 
     def lines(self, lines: Sequence[Line]) -> list[Line]:
         """Return a copy of the lines with the replacements made."""
@@ -265,104 +196,17 @@ class _Work:
             return {name: self.value(item, name, texts=name != "delta") for name, item in value.items()}
         return self.value(value, key)
 
-    def value(self, value: Any, name: str = "", *, texts: bool = True) -> Any:
-        """Make the replacements in the keys and numbers of a JSON value, and in its texts if `texts` is true.
-
-        `name` is the key of the value.
-        """
-        if isinstance(value, str):
-            label = f"{name}: " if self.named and name else ""
-            before, new = self.pieces([label, value]) if texts else (label, value)
-            return new if before == label or new else MASK
-        if is_object(value):
-            names = value_names(value)
-            return {self.text(key): self.value(item, names[key], texts=texts) for key, item in value.items()}
-        if is_array(value):
-            name = value[0] if is_pair(value) else name
-            value = self._as_lines(value) if self.named and texts else value
-            return [self.value(item, name, texts=texts) for item in value]
-        return self.accounts.number(value) if self.accounts and type(value) is int else value
-
-    def _as_lines(self, items: list[Any]) -> list[Any]:
-        """Return the items of a list after the replacements that extend over several items, as over lines of a text."""
-        made = [*items]
-        for texts in columns(items):
-            lines = [each for *_, text in texts for each in ("\n", text)]
-            new = self.pieces(lines, depth=0)
-            for (index, name, _), text in zip(texts, new[1::2], strict=True) if new != lines else ():
-                made[index] = made[index] | {name: text} if is_object(made[index]) else text
-        return made
-
-    def text(self, text: str, depth: int = _NESTED) -> str:
-        """Make the replacements in a text, also in encoded parts of the text, up to `depth` encodings deep."""
-        return self.pieces([text], depth)[0]
-
-    def pieces(self, pieces: Sequence[str], depth: int = _NESTED) -> list[str]:
-        """Make the replacements in the pieces of one text. A match may extend over several pieces."""
-        new = list(pieces)
-        for find in self.finds:
-            changes = deep(find, "".join(new)) if self.named else find("".join(new))
-            if changes:
-                new = list(spread(new, changes))
-        return [_BASE64.sub(lambda found: self._run(found[0], depth - 1), each) for each in new] if depth else new
-
-    def _run(self, run: str, depth: int) -> str:
-        """If `run` is the base64 of a text, of gzip data or of an image, make the replacements in what it encodes."""
-        padded = run + "=" * (-len(run) % 4)
-        try:
-            data = base64.b64decode(padded.translate(STANDARD), validate=True)
-        except ValueError:
-            return run
-        try:
-            new = self._packed(data, depth, "strict")
-        except ValueError:  # not UTF-8
-            new = data if self.named else self._binary(data)
-        if new == data:
-            return run
-        encoded = base64.b64encode(new, b"-_" if "-" in run or "_" in run else b"+/").decode()
-        return encoded if padded == run else encoded.rstrip("=")
-
-    def _binary(self, data: bytes) -> bytes:
-        """Make those replacements in binary data that touch a secret. Other matches in binary data are accidental."""
-        text = data.decode("latin-1")
-        for find in self.finds:
-            changes = find(text)
-            secrets = [found for _, found in matches(text)] if changes else []
-            touching = [each for each in changes if any(at.start < each[1] and each[0] < at.end for at in secrets)]
-            text = "".join(spread([text], touching))
-        return text.encode("latin-1", errors="backslashreplace")
-
-    def _packed(self, data: bytes, depth: int = _NESTED, errors: str = "surrogateescape") -> bytes:
-        """Make the replacements in the bytes of a text, or in the text in gzip data.
-
-        `errors` is the error handler for bytes that are not UTF-8: `strict` raises UnicodeDecodeError.
-        """
-        is_gzip = data.startswith(GZIP)
-        inner = b"".join(each for _, each in unpacked(data)) if is_gzip else data
-        new = self.text(inner.decode(errors=errors), depth).encode(errors=errors)
-        return data if new == inner else gzip.compress(new, mtime=0) if is_gzip else new
-
     def _raw(self, data: bytes) -> bytes:
         """Make the replacements in any bytes. If the bytes are a whole frame, its checksums are computed again."""
         try:
             frame = decode(data)
         except DamagedData:
-            return self._packed(data)
+            return self.packed(data)
         headers = tuple(replace(header, value=self.value(header.value)) for header in frame.headers)
-        new = replace(frame, headers=headers, payload=self._packed(frame.payload))
+        new = replace(frame, headers=headers, payload=self.packed(frame.payload))
         return data if new == frame else encode(new)
 
     def _raw_pieces(self, pieces: Sequence[str]) -> list[str]:
         """Make the replacements in bytes that are not a whole frame. Each given and each returned piece is base64."""
         texts = self.pieces([base64.b64decode(piece).decode("latin-1") for piece in pieces])
         return [base64.b64encode(each.encode("latin-1", errors="backslashreplace")).decode() for each in texts]
-
-
-def _masking(kinds: Collection[str], own: Collection[str], accounts: Accounts | None = None) -> _Work:
-    """Return an object that masks secrets and replaces account ids. `kinds` are names of kinds of secrets.
-
-    `own` contains the secrets of this process. Without `accounts`, all account ids are masked.
-    """
-    finds: list[FindChanges] = [lambda text: masked(own_spans(text, own))] if OWN_SECRET in kinds else []
-    finds += [partial(masking, kind) for kind in _MASKED if kind.name in kinds]
-    return _Work((*finds, masking_accounts if accounts is None else accounts.changes), accounts, named=True)

@@ -79,7 +79,7 @@ def __dir__() -> list[str]:
 
 
 if not TYPE_CHECKING:  # type checkers must not see `__getattr__`, so that they report unknown names of this module
-    __all__ += [*names_of("reply")]
+    __all__.extend(names_of("reply"))
 
     def __getattr__(name):
         found = owned_by_feature("reply", name)

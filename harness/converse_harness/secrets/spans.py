@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from converse_harness.recordings.leaks import Change
+from converse_harness.secrets.accounts import Change
 from converse_harness.secrets.encodings import undone
 from converse_harness.secrets.kinds import ACCOUNTS, SecretKind
 from converse_harness.secrets.mask import MASK, STAND_IN, secret_spans

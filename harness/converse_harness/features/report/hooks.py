@@ -26,8 +26,8 @@ from converse_harness.plugin.recording.tally import number
 from converse_harness.plugin.report import masked
 from converse_harness.plugin.settings import own_fakes
 from converse_harness.recordings.record.write import write
-from converse_harness.recordings.redaction import value_without_secrets
 from converse_harness.secrets.process import own_secrets
+from converse_harness.secrets.removal import value_without_secrets
 
 _CALLS: Final = "converse_calls"
 """The name of the attribute in which pytest's report carries the number of calls and the fakes. A user property would

@@ -104,7 +104,7 @@ class RecordingRun:
         if not self.may_be_renamed:
             return ""
         self.may_be_renamed = False  # only the first call is compared
-        from converse_harness.features.unused.renamed import old_recording
+        from converse_harness.plugin.recording.renamed import old_recording
 
         old = old_recording(self.item.config, self.tally, self.path, call)
         if old is None:

@@ -28,12 +28,13 @@ from converse_harness.recordings.format.lines import FORMAT, VERSION, Line, dump
 from converse_harness.recordings.format.media import set_aside
 from converse_harness.recordings.format.read import DamagedRecording, parse, read
 from converse_harness.recordings.format.shared_parts import exchanges_in, written_once
-from converse_harness.recordings.leaks import Leak, scan
+from converse_harness.recordings.leaks import scan
 from converse_harness.recordings.record.captured import CapturedExchange, before_request, exchange_lines, with_faults
 from converse_harness.recordings.record.keep_unchanged import with_kept
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.reply.body import EventsBody, MessageBody, summarize_body
 from converse_harness.reply.reply import Reply
+from converse_harness.secrets.leaks import Leak
 from converse_harness.secrets.mask import header_secrets
 from converse_harness.secrets.process import own_secrets, remember
 from converse_harness.stream.assemble import Response as Assembled
