@@ -31,7 +31,7 @@ from converse_harness.cli.terminal import BOLD, RED, Arguments, UsageFailed, say
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Script
 from converse_harness.errors import ConverseHarnessError, ReplyError, one_of
-from converse_harness.features.improvise.improvised import improvised
+from converse_harness.features import functions_given, options_of
 from converse_harness.recordings.play.ignored_parts import IgnoredParts
 from converse_harness.recordings.play.matching import MATCHES
 from converse_harness.server.control import ROOT, id_of
@@ -108,11 +108,7 @@ ARGUMENTS: Final[Arguments] = {
         "type": partial(_checked, CASES.__getitem__),
         "help": "answer every call with this case of the catalogue (see `cases`)",
     },
-    "--improvise": {
-        "action": "store_true",
-        "help": "answer every call, or those for which FILE has no reply, by itself: use each offered tool once, with "
-        "input that its schema allows, then send a text",
-    },
+    **options_of("serve"),
     "--match": {
         "metavar": "RULE",
         "type": _match,
@@ -211,8 +207,8 @@ def _how_played(given: argparse.Namespace) -> dict[str, Any]:
         raise UsageFailed("serve --reload needs the FILE that it watches")
     if given.case is not None and given.file is not None:
         raise UsageFailed("serve: FILE or --case, not both; a FILE may import converse_harness.cases.CASES")
-    if given.case is not None and given.improvise:
-        raise UsageFailed("serve: --case or --improvise, not both; each of them answers every call")
+    for option, _ in functions_given("serve", given) if given.case is not None else ():
+        raise UsageFailed(f"serve: --case or {option}, not both; each of them answers every call")
     played = {name: value for name in _PLAYED if (value := getattr(given, name)) is not None}
     if played and (given.file is None or given.file.suffix != ".jsonl"):
         raise UsageFailed("serve: --match, --pace and --ignore are for a recording (.jsonl)")
@@ -230,10 +226,11 @@ def _loaded(given: argparse.Namespace, played: Mapping[str, Any]) -> tuple[Scrip
         return load_case(given.case), f"the case {given.case.name}"
     script = None if given.file is None else load(given.file, **played)
     what = [] if script is None else [counted_in(script)]
-    if given.improvise:
+    for _, answers in functions_given("serve", given):
         script = script or Script()
-        script.fallback.add([improvised()], endless=True)
-        what.append("improvised answers")
+        responder, text = answers()
+        script.fallback.add([responder], endless=True)
+        what.append(text)
     return script, " and ".join(what)
 
 

@@ -121,7 +121,7 @@ def announce(doing: str, server: ConverseServer, environ: Mapping[str, str], mor
     say(f"{doing} on {server.url}        HTTP/1.1 and HTTP/2", BOLD)
     if more:
         say(more)
-    say(f"Its calls, in a browser: {server.page_url}\n")
+    say(f"Its calls, in a browser: {server.page_url}\n" if server.page_url != server.url else "")
     if not environ:
         say(f"  POST {server.url}{FAKES} opens a fake; {server.url}/__converse/openapi.json describes it")
     for names in _EXPORTED if environ else ():

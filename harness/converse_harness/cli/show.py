@@ -14,7 +14,6 @@ from converse_harness.cli.terminal import (
     BOLD,
     DIM,
     Arguments,
-    CommandFailed,
     UsageFailed,
     counted,
     plain,
@@ -22,10 +21,10 @@ from converse_harness.cli.terminal import (
     session_in,
     styled,
 )
+from converse_harness.features import functions_given, options_of
 from converse_harness.recordings.format.exchanges import RecordedExchange, RecordedSession
 from converse_harness.recordings.review.stable import stable_rows
 from converse_harness.recordings.review.timeline import Piece, TimelineRow, answered, asked
-from converse_harness.secrets.mask import mask
 
 _PAUSE: Final = 1000
 """The minimum length of a pause that is shown, in milliseconds. A pause separates two pieces of an answer."""
@@ -53,9 +52,6 @@ _STYLES: Final = {
 }
 """The ANSI style of each label."""
 
-_PRINTED: Final = Path("-")
-"""The value of `--html` without a file name: the page is printed."""
-
 DESCRIPTION: Final = (
     "Show what was asked and answered: text as it streamed, each line with the seconds since the request, reasoning, "
     "tools, citations, verdicts of guardrails, errors, usage. Pauses of a second and more are marked. What AWS would "
@@ -65,13 +61,7 @@ ARGUMENTS: Final[Arguments] = {
     "file": {"metavar": "FILE", "type": Path, "help": "a recording"},
     "--call": {"metavar": "N", "type": int, "help": "only the exchange of this call, counted from 1"},
     "--full": {"action": "store_true", "help": "all of what is long"},
-    "--html": {
-        "nargs": "?",
-        "const": _PRINTED,
-        "metavar": "OUT",
-        "type": Path,
-        "help": "a page of HTML with all of the recording: write it to the file OUT, or print it if no file is named",
-    },
+    **options_of("show"),
     "--stable": {
         "action": "store_true",
         "help": "the conversation alone, without what differs between two recordings of the same session; made for "
@@ -98,18 +88,16 @@ def run(given: argparse.Namespace) -> int:
 
     Raises UsageFailed if the recording has no call with the number of `--call`, or if options contradict each other.
     """
-    if given.stable and given.html is not None:
-        raise UsageFailed("show --html: it came with --stable, which is text. Give one of them.")
+    for _, show_otherwise in functions_given("show", given):
+        return int(show_otherwise(given))
     if given.stable:
         return _show_stable(given.file, given.call)
     session = session_in(given.file)
     count = len(session.exchanges)
-    _check_call(given.call, given.file, count)
-    if given.html is not None:
-        return _write_page(given.file, session, given.html, given.call)
-    made = _about(session)
-    about = styled(plain(made and f", {made}"), DIM)
-    say(f"{styled(str(given.file), BOLD)}  {counted(count, 'exchange')}{about}")
+    check_call(given.call, given.file, count)
+    made = about(session)
+    origin = styled(plain(made and f", {made}"), DIM)
+    say(f"{styled(str(given.file), BOLD)}  {counted(count, 'exchange')}{origin}")
     width = max(_NARROWEST, shutil.get_terminal_size((_WIDTH, 0)).columns) - _MARGIN
     for exchange in session.exchanges:
         if given.call in (None, exchange.call["call"]):
@@ -118,40 +106,13 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _write_page(path: Path, session: RecordedSession, out: Path, number: int | None) -> int:
-    """Write or print a page of HTML; return the exit code 0.
-
-    `number` is the number of the only call to show; None shows all calls of the recording.
-    """
-    from converse_harness.features.report.recordings import views_of_exchanges
-    from converse_harness.features.report.view import PageSection, call_html, document, joined, overview_html
-    from converse_harness.recordings.record.write import write
-
-    views = [*views_of_exchanges(session.exchanges)]
-    if number is None:
-        parts = [overview_html(views), *(call_html(view, views[:at]) for at, view in enumerate(views))]
-    else:  # the overview is left out, because its links would lead nowhere
-        parts = [call_html(views[number - 1])]
-    section = PageSection(counted(len(views), "call"), joined(parts), "calls")
-    page = document(mask(str(path)), [section], lead=mask(_about(session)) or None)
-    if out == _PRINTED:
-        say(page.removesuffix("\n"))
-        return 0
-    if out.is_dir():
-        raise UsageFailed(f"show --html {out}: it is a folder; name a file, such as {out / 'recording.html'}")
-    try:
-        write(out, page)
-    except OSError as error:
-        raise CommandFailed(f"{out}: {error.strerror or error}") from error
-    say(f"wrote {out} ({counted(len(parts) - (number is None), 'call')}, {len(page.encode()):,} bytes)")
-    return 0
-
-
-def _about(session: RecordedSession) -> str:
+def about(session: RecordedSession) -> str:
+    """Return when a recording was made, and by what, as far as its header has this."""
     return " ".join(f"{key} {session.header[key]}" for key in ("recorded", "by") if key in session.header)
 
 
-def _check_call(call: int | None, path: Path, count: int) -> None:
+def check_call(call: int | None, path: Path, count: int) -> None:
+    """Raise UsageFailed if a recording with `count` calls has no call with this number."""
     if call is not None and not 1 <= call <= count:
         raise UsageFailed(f"show --call {call}: {path} has {counted(count, 'call')}")
 
@@ -170,7 +131,7 @@ def _show_stable(path: Path, call: int | None) -> int:
         for line in path.read_bytes().decode(errors="replace").splitlines():
             say(plain(line))
         return 0
-    _check_call(call, path, len(session.exchanges))
+    check_call(call, path, len(session.exchanges))
     for number, (label, shown) in enumerate(stable_rows(session.exchanges, call)):
         if label:
             for title, line in zip_longest((label,), shown.split("\n"), fillvalue=""):

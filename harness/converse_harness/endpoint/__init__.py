@@ -162,7 +162,7 @@ class Endpoint:
         if self.models:
             model = stands_for(self.models, model)
         call = Call(self.received, name, shown, path_params, body, malformed, model)
-        call.answered.cache, call.answered.html = cache_use, _as_html
+        call.answered.cache = cache_use
         if self.keep_calls is not None and len(self.calls) == self.keep_calls:
             self.conversation.forget(self.calls.pop(0))
             if not call.number % self.keep_calls:
@@ -356,12 +356,6 @@ class Endpoint:
         for responder in each_reply(responders):
             if isinstance(responder, Reply):
                 responder.check_sendable(self.transport)
-
-
-def _as_html(call: Call) -> str:
-    from converse_harness.features.report.calls import notebook_view  # imported here, because only notebooks need it
-
-    return notebook_view(call)
 
 
 def _parse(operation: str | None, body: bytes) -> tuple[Mapping[str, Any], str | None]:

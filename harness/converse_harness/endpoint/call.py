@@ -14,6 +14,7 @@ from converse_harness import bedrock
 from converse_harness.bedrock.api.service import nearest
 from converse_harness.bedrock.rules import Refusal
 from converse_harness.errors import ReplyError, StreamOrderError
+from converse_harness.features import with_methods_of_features
 from converse_harness.json_values import member_of, object_of
 from converse_harness.notes import Note
 from converse_harness.reply.body import summarize_block
@@ -91,8 +92,7 @@ class Answered:
     refusal: Refusal | None = None
     notes: Sequence[Note] = ()
     cache: Callable[[Call], CacheUse] = field(init=False)
-    """The function that computes the value of `Call.cache`. For each Call, the Endpoint sets this field and `html`."""
-    html: Callable[[Call], str] = field(init=False)
+    """The function that computes the value of `Call.cache`. For each Call, the Endpoint sets this field."""
     """The function that makes the HTML of a Call for a notebook."""
     prompt: object = None
     """The PromptUse of the call; `use_of` returns it."""
@@ -124,6 +124,7 @@ class ForwardedCall(NamedTuple):
     at: float
 
 
+@with_methods_of_features
 @dataclass(frozen=True, eq=False, repr=False)
 class Call:
     """One request to the fake, parsed. `number` is its position among the calls of all operations, counted from 1.
@@ -346,10 +347,6 @@ class Call:
 
     def __repr__(self) -> str:
         return mask(f"<Call {self.number}: {self.asked} -> {' '.join(self.outline.split())}>")
-
-    def _repr_html_(self) -> str:
-        """Return HTML for a notebook, with secrets masked: the whole request, and the answer with its times."""
-        return self.answered.html(self)
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.startswith("_")]

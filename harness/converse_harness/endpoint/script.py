@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Protocol, cast, runtime_checkable
 
+from converse_harness import reply
 from converse_harness.bedrock.api.checks import shown
 from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.condition import Condition, blame, check_answer, is_async
@@ -92,9 +93,7 @@ def check_responder(responder: Any, before: str) -> None:
             f"function of the call that returns one.{_instead(responder)}"
         )
     name = getattr(responder, "__name__", "")
-    if inspect.isfunction(responder) and responder.__module__.startswith(
-        ("converse_harness.reply.", "converse_harness.features.improvise.")
-    ):
+    if inspect.isfunction(responder) and getattr(reply, name, None) is responder:
         raise ReplyError(f"{before}reply.{name} is a function that makes a reply. Call it: reply.{name}(...).")
     if inspect.ismethod(responder) and isinstance(responder.__self__, Reply):
         raise ReplyError(f"{before}{name} is a method of a reply. Call it: .{name}(...).")

@@ -1,17 +1,31 @@
 """Features that can be taken away: each is a folder, its tests, and a row of FEATURES.
 
 A feature imports the core. The core imports no feature: it reads this table, and imports what a row names when it is
-needed.
+needed. This module imports nothing of the project.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import reduce
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
+_T = TypeVar("_T")
 _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+class CommandOption(NamedTuple):
+    """An option that a feature adds to a command of the core: the arguments of `add_argument`, and a function.
+
+    The command calls the function, named as "module.function", if the option is given: `show` with the parsed
+    arguments, to print something else and return the exit code; `serve` without arguments, to answer what is not
+    scripted, and the function returns a responder and its description.
+    """
+
+    arguments: Mapping[str, Any]
+    function: str
 
 
 class Feature(NamedTuple):
@@ -19,8 +33,8 @@ class Feature(NamedTuple):
 
     `lines` is its budget of lines of code. `commands` maps its commands to their texts in `--help`; the module of a
     command is `command`. `plugin` is a class of hooks of pytest in the module `hooks`. `options` maps the options of
-    the command line (without `--converse-`) to the arguments of `addoption`. If the first option is given, the
-    class is called with pytest's config, and the object is registered as a plugin of pytest.
+    the command line (without `--converse-`) to the arguments of `addoption`. If the first option is given, the class
+    is called with pytest's config, and the object is registered as a plugin of pytest.
     """
 
     sentence: str
@@ -28,8 +42,12 @@ class Feature(NamedTuple):
     commands: Mapping[str, str] = _NONE
     plugin: str = ""
     options: Mapping[str, Mapping[str, Any]] = _NONE
+    command_options: Mapping[str, Mapping[str, CommandOption]] = _NONE
+    """Maps a command of the core to the options, such as "--html", that the feature adds to it."""
     names: Mapping[str, str] = _NONE
-    """Maps each public name that the feature adds to the core, such as "reply.improvised", to its module and function.
+    """Maps each name that the feature adds to the core, such as "reply.improvised", to its module and function.
+
+    Names of a class are those of its methods. "server.pages" is a class: a server's answers for browsers.
     """
 
 
@@ -85,11 +103,43 @@ FEATURES: Final[Mapping[str, Feature]] = {
                 "before it, each event with its time, and the number of calls of the other tests",
             },
         },
+        command_options={
+            "show": {
+                "--html": CommandOption(
+                    {
+                        "metavar": "OUT",
+                        "nargs": "?",
+                        "const": "-",
+                        "help": "a page of HTML with all of the recording: write it to the file OUT, or print it if no "
+                        "file is named",
+                    },
+                    "command.write_page",
+                ),
+            },
+        },
+        names={
+            "Fake._repr_html_": "notebook.fake_html",
+            "Call._repr_html_": "notebook.call_html",
+            "Reply._repr_html_": "notebook.reply_html",
+            "server.pages": "live.LivePage",
+        },
     ),
     "improvise": Feature(
         "Answer from the request, without a script.",
         lines=300,
-        names={"reply.improvised": "improvised.improvised", "Fake.improvise": "improvised.improvise"},
+        command_options={
+            "serve": {
+                "--improvise": CommandOption(
+                    {
+                        "action": "store_true",
+                        "help": "answer every call, or those for which FILE has no reply, by itself: use each offered "
+                        "tool once, with input that its schema allows, then send a text",
+                    },
+                    "improvised.improvised_answers",
+                ),
+            },
+        },
+        names={"reply.improvised": "improvised.improvised", "Scripting.improvise": "improvised.Improvises.improvise"},
     ),
     "as_python": Feature(
         "Write a recording as the source of a test.",
@@ -105,6 +155,13 @@ FEATURES: Final[Mapping[str, Feature]] = {
         "Find and remove recordings that no test uses.",
         lines=500,
         commands={"prune": "remove recordings and exchanges that no test uses"},
+        plugin="UsedHooks",
+        options={
+            "used": {
+                "metavar": "FILE",
+                "help": "write to FILE which recordings the tests use, for `converse-harness prune --used FILE`",
+            },
+        },
     ),
     "doctor": Feature(
         "Print what may keep a fake from working here.",
@@ -121,20 +178,63 @@ FEATURES: Final[Mapping[str, Feature]] = {
 
 
 def names_of(owner: str) -> list[str]:
-    """Return the names that features add to a public object of the core: "reply", "Fake", "Call" or "Reply"."""
-    dotted = (each.partition(".") for row in FEATURES.values() for each in row.names)
-    return [name for of, _, name in dotted if of == owner]
+    """Return the names that features add to a module or class of the core, such as "reply" or "Fake"."""
+    return [name for name, _, _ in _added_to(owner)]
 
 
 def owned_by_feature(owner: str, name: str) -> Any:
     """Import and return what a feature adds to `owner` under this name; None if no feature does."""
+    found = (_named_in(feature, place) for each, feature, place in _added_to(owner) if each == name)
+    return next(found, None)
+
+
+def with_methods_of_features(owner: type[_T]) -> type[_T]:
+    """Add the methods that features declare for a class of the core. Each is imported when it is used first."""
+    for name, feature, place in _added_to(owner.__name__):
+        setattr(owner, name, _LazyMethod(owner, name, feature, place))
+    return owner
+
+
+def options_of(command: str) -> dict[str, Mapping[str, Any]]:
+    """Return the options that features add to a command of the core, each with the arguments of `add_argument`."""
+    rows = (row.command_options.get(command, _NONE) for row in FEATURES.values())
+    return {name: option.arguments for each in rows for name, option in each.items()}
+
+
+def functions_given(command: str, given: object) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield each option of a feature that the parsed arguments `given` of a command contain, with its function."""
     for feature, row in FEATURES.items():
-        if (place := row.names.get(f"{owner}.{name}")) is not None:
-            module, _, function = place.partition(".")
-            return getattr(module_of(feature, module), function)
-    return None
+        for name, option in row.command_options.get(command, _NONE).items():
+            if getattr(given, name.lstrip("-").replace("-", "_")) not in (None, False):
+                yield name, _named_in(feature, option.function)
 
 
 def module_of(feature: str, name: str) -> Any:
     """Import and return a module of a feature."""
     return import_module(f"{__name__}.{feature}.{name}")
+
+
+class _LazyMethod:
+    """A descriptor that puts the method in its own place when the method is used first."""
+
+    def __init__(self, owner: type, name: str, feature: str, place: str) -> None:
+        self._owner, self._name, self._feature, self._place = owner, name, feature, place
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        method = _named_in(self._feature, self._place)
+        setattr(self._owner, self._name, method)
+        return method.__get__(instance, owner)
+
+
+def _added_to(owner: str) -> Iterator[tuple[str, str, str]]:
+    """Yield each name that features add to `owner`, with the feature, and with its place in the feature."""
+    for feature, row in FEATURES.items():
+        for dotted, place in row.names.items():
+            of, _, name = dotted.partition(".")
+            if of == owner:
+                yield name, feature, place
+
+
+def _named_in(feature: str, place: str) -> Any:
+    module, *names = place.split(".")
+    return reduce(getattr, names, module_of(feature, module))

@@ -17,13 +17,13 @@ from converse_harness.endpoint.failure_texts import forgotten, shortened, transc
 from converse_harness.endpoint.prompt_cache.rewrites import CacheSummary
 from converse_harness.endpoint.script import Replies, Responder, scripted_in_short
 from converse_harness.errors import BlockedConnection, RefusedRequest, TransportError, UnexpectedCall
+from converse_harness.features import with_methods_of_features
 from converse_harness.intercept import observers
 from converse_harness.intercept.clients import KEYS
 from converse_harness.intercept.guard import children
 from converse_harness.intercept.scripting import Scripting
 from converse_harness.notes import Note, hand_in, withdraw
 from converse_harness.recordings.record.write import AnyExchange, SessionWriter
-from converse_harness.secrets.mask import mask
 from converse_harness.secrets.process import see_environ
 from converse_harness.settings import HistoryLevel, check_settings
 from converse_harness.stream.http import Request
@@ -68,6 +68,7 @@ def times_opened() -> int:
     return _times_opened
 
 
+@with_methods_of_features
 class Fake(Scripting):
     """A fake Bedrock: its script, its calls so far, and the problems that must fail the test.
 
@@ -364,14 +365,6 @@ class Fake(Scripting):
         if self.endpoint.problems:
             parts.append(f"{len(self.endpoint.problems)} problem{'s' * (len(self.endpoint.problems) > 1)}")
         return f"<{type(self).__name__}{self.where}, {', '.join(parts)}>"
-
-    def _repr_html_(self) -> str:
-        """Return HTML for a notebook: all calls on a time line, each with details to expand. Secrets are masked."""
-        from converse_harness.features.report.calls import views_of
-        from converse_harness.features.report.view import element, fake_html, notebook_html
-
-        title = element("p", element("b", mask(repr(self))))
-        return notebook_html(title, fake_html(views_of(self.calls.all)))
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.startswith("_") and name not in _FOR_TRANSPORTS]

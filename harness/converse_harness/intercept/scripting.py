@@ -10,7 +10,7 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, ClassVar, Final, Generic, Literal, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Self, TypeVar, overload
 
 from converse_harness.endpoint import Endpoint
 from converse_harness.endpoint.call import Call, Calls
@@ -21,7 +21,7 @@ from converse_harness.endpoint.outputs import Answer, check_operation
 from converse_harness.endpoint.script import Queue, Replies, Responder, Slot, check_some
 from converse_harness.errors import FakeNotOpenWarning, ReplyError
 from converse_harness.faults.model import Transport
-from converse_harness.features.improvise.improvised import improvised
+from converse_harness.features import with_methods_of_features
 from converse_harness.literals import ScriptedOperation
 from converse_harness.secrets.mask import mask
 
@@ -120,7 +120,14 @@ _NOT_OPEN: Final = (
 )
 
 
-class Scripting:
+if TYPE_CHECKING:  # the methods that features add; at run time they are there if the feature is
+    from converse_harness.features.improvise.improvised import Improvises
+else:
+    Improvises = object
+
+
+@with_methods_of_features
+class Scripting(Improvises):
     """The methods of a Fake for replies, conditions, answers to other operations, expected refusals, and its clock."""
 
     transport: ClassVar[Transport | None] = None
@@ -210,13 +217,6 @@ class Scripting:
             before = tuple(queue.slots)
             queue.add([reply], endless=True, by="always()")
             queue.remove(before)
-
-    def improvise(self, *, seed: int = 0, tools: Sequence[str] | Literal["all"] = "all", at_once: int = 1) -> None:
-        """Answer all other calls as `reply.improvised` does: the model uses each offered tool once, then sends a text.
-
-        The arguments are those of `reply.improvised`. Raises ReplyError for a wrong argument.
-        """
-        self.always(improvised(seed=seed, tools=tools, at_once=at_once))
 
     def on_operation(self, name: str, *answers: Answer) -> Scripted:
         """Append answers for an operation other than Converse and ConverseStream, for example `InvokeModel`.

@@ -95,10 +95,10 @@ class Hooks:
 
     def _count_recordings(self) -> Tally:
         if self._tally is None:
-            from converse_harness.plugin.recording.tally import Tally
+            from converse_harness.plugin.recording.tally import TALLY, Tally
 
             self._tally = Tally(self.config)
-            self.config.pluginmanager.register(self._tally, "converse_tally")
+            self.config.pluginmanager.register(self._tally, TALLY)
         return self._tally
 
     def pytest_report_header(self, config: pytest.Config) -> str | None:

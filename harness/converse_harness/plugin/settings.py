@@ -60,15 +60,6 @@ OF_RUN: Final[Mapping[str, tuple[str, Mapping[Any, str]]]] = {
 """Maps each setting of a whole run to its subject, and to its choices with their meanings. The first choice is the
 default."""
 
-_ONLY_OPTION: Final[Mapping[str, Mapping[str, Any]]] = {
-    "used": {
-        "metavar": "FILE",
-        "help": "write to FILE which recordings the tests use, for `converse-harness prune --used FILE`",
-    },
-    **{name: arguments for feature in FEATURES.values() for name, arguments in feature.options.items()},
-}
-"""Maps each setting that exists only on the command line to the arguments for `addoption`."""
-
 NOTE: Final = "converse_note"
 """The name of a pytest user property in the teardown report of a test. The value is a note as JSON."""
 
@@ -129,8 +120,9 @@ def add_options(parser: pytest.Parser) -> None:
         option = f"--converse-{name.replace('_', '-')}"
         group.addoption(option, choices=[*choices], default=None, help=meaning)
         parser.addini(f"converse_{name}", f"the default of {option}", default=default)
-    for name, arguments in _ONLY_OPTION.items():
-        group.addoption(f"--converse-{name}", **arguments)
+    for feature in FEATURES.values():
+        for name, arguments in feature.options.items():
+            group.addoption(f"--converse-{name}", **arguments)
     for name, (kind, standard, meaning) in _ONLY_INI.items():
         parser.addini(f"converse_{name}", meaning, kind, standard)
 

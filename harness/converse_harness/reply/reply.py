@@ -13,6 +13,7 @@ from converse_harness.errors import Advice, ReplyError, StreamOrderError
 from converse_harness.faults import FAULTS
 from converse_harness.faults.model import FAULT_LEVELS, TRANSPORTS, Fault, FaultPlacement, Transport, place
 from converse_harness.faults.order import OrderFault, rearranged
+from converse_harness.features import with_methods_of_features
 from converse_harness.literals import FamilyName, StreamException
 from converse_harness.reply.body import (
     METADATA,
@@ -65,6 +66,7 @@ def check_name(call: str, name: str) -> None:
         )
 
 
+@with_methods_of_features
 @dataclass(frozen=True, slots=True, eq=False)
 class Reply(Usable):
     """One immutable answer, created by `reply.text`, `reply.tool_use`, `reply.error` and similar functions.
@@ -362,12 +364,6 @@ class Reply(Usable):
 
     def __repr__(self) -> str:
         return f"<Reply {self.summary}>"
-
-    def _repr_html_(self) -> str:
-        """Return the HTML that a notebook shows: the summary, and the answer's body or events. Secrets are masked."""
-        from converse_harness.features.report.replies import body_html
-
-        return body_html(self.summary, self.body, self.events() if isinstance(self.body, EventsBody) else ())
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Print the code that creates the reply. IPython and Hypothesis (for counterexamples) call this method."""

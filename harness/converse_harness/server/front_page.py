@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from html import escape
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from converse_harness.stream.http import Chunk, HttpResponse, Request
+
+if TYPE_CHECKING:
+    from converse_harness.intercept.exchange import TransportExchange
+    from converse_harness.server.mounts import ServerFake
 
 _PAGE: Final = """\
 <!doctype html>
@@ -18,9 +22,7 @@ _PAGE: Final = """\
 <h1>converse-harness</h1>
 <p>This server is a fake Amazon Bedrock for tests. Clients of Bedrock use its URL as their endpoint.</p>
 NOTE<ul>
-<li>The calls, while they happen: open the address with <code>/?token=...</code>, which
-<code>converse-harness serve</code> prints at its start, and which is <code>server.page_url</code> in Python
-<li><a href="/__converse/fakes">The fakes that are open</a>, as JSON
+MORE<li><a href="/__converse/fakes">The fakes that are open</a>, as JSON
 <li><a href="/__converse/openapi.json">The control API</a>, which opens fakes, as OpenAPI
 <li>To read on: <code>converse-harness docs control-api</code>, or <code>converse-harness docs javascript</code>
 </ul>
@@ -46,10 +48,43 @@ def for_people(
     return partial(page, request) if asks else None
 
 
-def front_page(problem: str = "") -> HttpResponse:
-    """Return the page that describes the server. If there is a `problem`, the page shows it, and the status is 403."""
+class ServerPages:
+    """What a server answers to browsers: the page that describes the server. A feature may put its own in this place.
+
+    `fakes` returns the fakes that are open. `hosts` are the names that the control API accepts in the header `Host`.
+    Any thread may call the methods.
+    """
+
+    def __init__(self, fakes: Callable[[], Iterable[ServerFake]], hosts: Collection[str]) -> None:
+        self._fakes = fakes
+        self._hosts = hosts
+
+    def url(self, server: str) -> str:
+        """Return the address of the first page, given the URL of the server."""
+        return server
+
+    def page(self, request: Request) -> HttpResponse:
+        """Return the page for a request to the server's own URL."""
+        return front_page()
+
+    def answer(self, request: Request) -> TransportExchange | None:
+        """Answer a request to a path of the control API if it is for the pages; otherwise return None."""
+        return None
+
+    def closed(self, fake: ServerFake) -> None:
+        """Note that a fake was closed."""
+
+    def stop(self) -> None:
+        """Release what the pages hold, because the server stops."""
+
+
+def front_page(problem: str = "", more: str = "") -> HttpResponse:
+    """Return the page that describes the server. `more` are the first items of its list, as HTML.
+
+    If there is a `problem`, the page shows it, and the status is 403.
+    """
     note = f"<p><strong>{escape(problem)}</strong></p>\n" if problem else ""
-    page = _PAGE.replace("NOTE", note).encode("utf-8", "backslashreplace")
+    page = _PAGE.replace("NOTE", note).replace("MORE", more).encode("utf-8", "backslashreplace")
     return html_response(page, status=403 if problem else 200)
 
 

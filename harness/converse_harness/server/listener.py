@@ -23,12 +23,13 @@ from weakref import WeakSet
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Replies, Responder
 from converse_harness.errors import TransportError
-from converse_harness.features.report.live import STREAM, LivePage
+from converse_harness.features import owned_by_feature
 from converse_harness.intercept import registry
 from converse_harness.intercept.clients import is_loopback
 from converse_harness.intercept.exchange import RefusingFake, TransportExchange
 from converse_harness.intercept.fake import Settings
 from converse_harness.server.connection import Connection
+from converse_harness.server.front_page import ServerPages
 from converse_harness.server.http.protocol import LIMITS, Limits
 from converse_harness.server.mounts import Mounts, PlainExchange, ServerFake
 from converse_harness.stream.http import Request
@@ -343,8 +344,9 @@ class ConverseServer:
 
         The function must not block.
         """
-        self._live = LivePage(lambda: self.fakes, self._hosts)
-        self._mounts = Mounts(self._control, self._live.page)
+        pages: type[ServerPages] = owned_by_feature("server", "pages") or ServerPages
+        self._pages = pages(lambda: self.fakes, self._hosts)
+        self._mounts = Mounts(self._control, self._pages.page)
         self._thread = ServerThread(host, port, limits, self._mounts, self.stop)
 
     # Tests call the following methods, and read the following properties.
@@ -429,7 +431,7 @@ class ConverseServer:
 
         Treat the address as a secret, because it contains a token. Raises TransportError if the server is not running.
         """
-        return self._live.url(self.url)
+        return self._pages.url(self.url)
 
     # The following methods start, stop and describe the server.
 
@@ -455,7 +457,7 @@ class ConverseServer:
         Raises ReplyError, after closing everything, if a recording cannot be written.
         """
         with ExitStack() as closing:
-            closing.callback(self._live.stop)
+            closing.callback(self._pages.stop)
             closing.callback(self._thread.stop)
             for fake in self.fakes:
                 closing.callback(fake.close)
@@ -474,9 +476,9 @@ class ConverseServer:
     # Mounts and ServerFake call the following private methods.
 
     def _control(self, request: Request) -> TransportExchange:
-        """Answer a request to the control API, or one with which a browser reads the events of the live page."""
-        if request.method == "GET" and request.target.partition("?")[0] == STREAM:
-            return self._live.events(request)
+        """Answer a request to the control API, or one of a page in a browser."""
+        if (answer := self._pages.answer(request)) is not None:
+            return answer
         from converse_harness.server.control import ControlApi
 
         # The fakes that this thread opens belong to tests in other processes: no thread of this process calls them.
@@ -500,7 +502,7 @@ class ConverseServer:
                 del self._mounts.fakes[prefix]
             if any(each.answers_for(fake) for each in [*self._thread.connections]):
                 self._thread.cut(fake)
-            self._live.closed(fake)
+            self._pages.closed(fake)
 
 
 def _new_prefix() -> str:

@@ -201,3 +201,29 @@ def improvised(*, seed: int = 0, tools: Sequence[str] | Literal["all"] = "all", 
             "from 1."
         )
     return Improvised(seed, "all" if isinstance(tools, str) else (*tools,), at_once)
+
+
+class _Scripting(Protocol):
+    """The method of a fake that `improvise` calls."""
+
+    def always(self, reply: Improvised, /) -> None:
+        """Answer all calls that no other reply answers."""
+        ...
+
+
+class Improvises:
+    """The method that this feature adds to a fake."""
+
+    def improvise(
+        self: _Scripting, *, seed: int = 0, tools: Sequence[str] | Literal["all"] = "all", at_once: int = 1
+    ) -> None:
+        """Answer all other calls as `reply.improvised` does: the model uses each offered tool once, then sends a text.
+
+        The arguments are those of `reply.improvised`. Raises ReplyError for a wrong argument.
+        """
+        self.always(improvised(seed=seed, tools=tools, at_once=at_once))
+
+
+def improvised_answers() -> tuple[Improvised, str]:
+    """Return what `serve --improvise` answers with, and a text for its first line."""
+    return improvised(), "improvised answers"

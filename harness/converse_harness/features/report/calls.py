@@ -9,7 +9,6 @@ from typing import Any, Final
 from converse_harness.bedrock.rules import Refusal
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.render import in_aws_form
-from converse_harness.features.report.view import call_html, notebook_html
 from converse_harness.features.report.view.answer import changed_events
 from converse_harness.features.report.view.view import CallView, RefusedBy, mask_value, plain
 from converse_harness.json_values import is_array, is_object, json_text, parsed_json
@@ -20,11 +19,6 @@ Clean = Callable[[Any], Any]
 
 _MOST: Final = 20_000
 """The maximum number of characters shown of a body that is not a JSON object."""
-
-
-def notebook_view(call: Call) -> str:
-    """Return HTML for a notebook, with secrets masked: the whole request of a call, and the answer with its times."""
-    return notebook_html(*map(call_html, views_of([call])))
 
 
 def views_of(calls: Sequence[Call], clean: Clean | None = None) -> list[CallView]:

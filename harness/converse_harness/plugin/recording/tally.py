@@ -15,7 +15,6 @@ from typing import Any, Final
 import pytest
 
 from converse_harness.errors import ReplyError
-from converse_harness.features.unused.unused import Use, write_use
 from converse_harness.plugin.settings import MARKER, folder
 from converse_harness.recordings import names
 from converse_harness.recordings.redaction import Redaction
@@ -56,6 +55,10 @@ _OPTIONS: Final = {"collectonly": "--collect-only", "keyword": "-k", "markexpr":
 """Maps attributes in `_NARROWING` to the names of their options on the command line, if these differ."""
 
 
+TALLY: Final = "converse_tally"
+"""The name under which a run's Tally is registered as a plugin of pytest."""
+
+
 class Tally:
     """The hooks that collect facts about recordings.
 
@@ -90,7 +93,7 @@ class Tally:
         self._opened: Counter[str] = Counter()
         """Maps each file to the number of times that the workers opened it to play it."""
         self._opened_before = names.OPENED.copy()
-        self._outcomes: defaultdict[str, set[str]] = defaultdict(set)
+        self.outcomes: defaultdict[str, set[str]] = defaultdict(set)
         """Maps the node id of each test that ran to the outcomes of its phases."""
         self._collected = 0
         self._whole = True
@@ -159,7 +162,7 @@ class Tally:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Register the outcome of a phase of a test, which ran in this process or in a worker."""
-        self._outcomes[report.nodeid].add(report.outcome)
+        self.outcomes[report.nodeid].add(report.outcome)
 
     def tell(self) -> None:
         """In an xdist worker, send the facts that this Tally has collected to the controller."""
@@ -194,33 +197,14 @@ class Tally:
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print which recordings were written, which exchanges were not played, and which recordings no test uses.
-
-        Also write the file that `--converse-used` names.
-        """
+        """Print which recordings were written, which exchanges were not played, and which recordings no test uses."""
         for line in self._lines():
             # A recording made elsewhere, or by hand, may have a secret in its name.
             terminalreporter.write_line(mask(line))
-        path = self._config.getoption("converse_used")
-        if path is not None:
-            write_use(self._config.invocation_params.dir / path, self._use())
 
-    def _use(self) -> Use:
-        """Return the content of the file that `--converse-used` names, for `converse-harness prune`."""
-        opened = self._opened + (names.OPENED - self._opened_before)
-        # Leave out a file that other code played as well: it is unknown which exchanges that code used.
-        left = {path: runs for path, runs in self.left.items() if len(runs) == opened[path]}
-        failed = {test for test, outcomes in self._outcomes.items() if "failed" in outcomes}
-        skipped = {test for test, outcomes in self._outcomes.items() if "skipped" in outcomes}
-        return Use(
-            self._config.rootpath,
-            folder(self._config),
-            self._missing() or ("" if self._outcomes else "no test ran"),
-            sorted(failed),
-            sorted(skipped - failed),
-            [*map(str, self.unused(failed=True))],
-            {path: sorted(set(runs[0]).intersection(*runs)) for path, runs in left.items()},
-        )
+    def opened(self) -> Counter[str]:
+        """Map each file to the number of times that it was opened to play it, in the workers and in this process."""
+        return self._opened + (names.OPENED - self._opened_before)
 
     def _lines(self) -> Iterator[str]:
         for line in (*sorted(self.written), *sorted(self.remarks)):
@@ -228,7 +212,7 @@ class Tally:
         if any(f"{names.FAILED_SUFFIX} (" in line for line in self.written) and not self._ignores_failed():
             pattern = f"*{names.FAILED_SUFFIX}"
             yield f"{_PREFIX}a line {pattern} in .gitignore keeps what failed tests recorded out of commits"
-        unused = [] if self._missing() else self.unused(failed=True)
+        unused = [] if self.missing() else self.unused(failed=True)
         if unused:
             are = "is" if len(unused) == 1 else "are"
             yield f"{_PREFIX}{number(len(unused), 'recording')} {are} not used by any test:"
@@ -255,9 +239,9 @@ class Tally:
         files = (path for path in files if failed or not path.name.endswith(names.FAILED_SUFFIX))
         return sorted(path for path in files if names.identity(path) not in used and _is_recording(path))
 
-    def _missing(self) -> str:
+    def missing(self) -> str:
         """Return the reason why not all tests of the project were collected and ran; "" if all of them ran."""
-        ran = len(self._outcomes)
+        ran = len(self.outcomes)
         all_ran = not self._workers and ran == self._collected
         return self.not_collected() or ("" if all_ran else f"{ran} of {number(self._collected, 'test')} ran")
 

@@ -15,9 +15,9 @@ from typing import Any, Final, Literal, NamedTuple
 from converse_harness import bedrock, reply
 from converse_harness.cases import CASES
 from converse_harness.endpoint.condition import Condition
-from converse_harness.endpoint.script import Queue
+from converse_harness.endpoint.script import Answering, Queue
 from converse_harness.errors import ReplyError
-from converse_harness.features.improvise.improvised import Improvised
+from converse_harness.features import names_of
 from converse_harness.intercept.fake import Fake
 from converse_harness.json_values import is_array, is_object
 from converse_harness.reply.reply import Reply
@@ -25,9 +25,6 @@ from converse_harness.server.control.arguments import bind, convert, first, para
 from converse_harness.server.control.patterns import check_length
 from converse_harness.server.control.reading import ControlRefused, a_list, an_object, described, known, under
 from converse_harness.server.control.wording import NOT_OVER_HTTP, argument_in_json, pair_in_json, types_in_json
-
-Made = Reply | Improvised
-"""What a reply in JSON is converted to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +36,7 @@ class Word:
     `true` if no argument is needed.
     """
 
-    function: Callable[..., Made]
+    function: Callable[..., Answering]
     form: Literal["value", "arguments"]
     shape: str | None = None
     """The name of the AWS shape of each item in the first argument, or None. In JSON, blobs in the items are base64."""
@@ -111,7 +108,7 @@ REPLIES: Final[Mapping[str, Word]] = {
     "guardrail_blocked": Word(reply.guardrail_blocked, "arguments"),
     "guardrail_masked": Word(reply.guardrail_masked, "arguments"),
     "guardrail_passed": Word(reply.guardrail_passed, "arguments"),
-    "improvised": Word(reply.improvised, "arguments", changed_by=("times", "optional")),
+    **{name: Word(getattr(reply, name), "arguments", changed_by=("times", "optional")) for name in names_of("reply")},
     "error": Word(reply.error, "arguments"),
     "throttled": Word(reply.throttled, "arguments"),
     "context_overflow": Word(reply.context_overflow, "arguments"),
@@ -153,8 +150,8 @@ def members(word: str) -> list[str]:
     return [word, *REPLIES[word].beside, *(MODIFIERS if allowed is None else allowed)]
 
 
-def read_reply(value: object, path: str) -> Made:
-    """Convert a JSON value to a Reply or an Improvised. Raises ControlRefused with the path of the mistake."""
+def read_reply(value: object, path: str) -> Answering:
+    """Convert a JSON value to an answer of a script. Raises ControlRefused with the path of the mistake."""
     given = an_object(value, path, like=_LIKE)
     names = [name for name in given if name in REPLIES]
     if len(names) != 1:
@@ -190,7 +187,7 @@ def _check_arguments_inside(given: dict[str, Any], word: str, path: str) -> None
                 raise ControlRefused(f"{path} has the unknown member {described(name)}; it belongs to {each}: {like}.")
 
 
-def _apply(function: Callable[..., Made], name: str, word: Word, given: dict[str, Any], path: str) -> Made:
+def _apply(function: Callable[..., Answering], name: str, word: Word, given: dict[str, Any], path: str) -> Answering:
     """Call `function` with the arguments that the JSON object `given` contains for its member `name`.
 
     Raises ControlRefused if the arguments are wrong.
@@ -287,8 +284,8 @@ class ScriptPart(NamedTuple):
     """
 
     condition: dict[str, Any]
-    replies: list[Made]
-    always: list[Made]
+    replies: list[Answering]
+    always: list[Answering]
 
     def apply(self, fake: Fake) -> None:
         """Add the replies of this part to the script of a fake."""
@@ -359,7 +356,7 @@ NOT_ENDLESS: Final[Mapping[str, str]] = {
 """The names of the MODIFIERS that the reply of `always` may not have, each with the reason."""
 
 
-def _endless(value: object, path: str) -> Made:
+def _endless(value: object, path: str) -> Answering:
     """Read the reply of `always`. Raises ControlRefused if the reply is wrong or has a member in NOT_ENDLESS."""
     for name, why in NOT_ENDLESS.items():
         if is_object(value) and name in value:

@@ -16,7 +16,7 @@ from converse_harness.errors import ReplyError
 from converse_harness.features.report.live.feed import MOST_READERS, Feed, LiveFake, Shown
 from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.secrets.process import remember
-from converse_harness.server.front_page import front_page, html_response
+from converse_harness.server.front_page import ServerPages, front_page, html_response
 from converse_harness.server.http.protocol import no_call
 from converse_harness.server.mounts import PlainExchange, ServerFake
 from converse_harness.stream.delivery import SentChunks
@@ -24,6 +24,10 @@ from converse_harness.stream.http import Chunk, HttpResponse, Request
 
 STREAM: Final = "/__converse/live"
 """The path at which the page reads its events."""
+
+_WITH_TOKEN: Final = """<li>The calls, while they happen: open the address with <code>/?token=...</code>, which
+<code>converse-harness serve</code> prints at its start, and which is <code>server.page_url</code> in Python
+"""
 
 _NO_TOKEN: Final = (
     "token in the query is missing or wrong: the page of the calls needs the token of this server. Open the address "
@@ -46,15 +50,14 @@ class _NothingSent(SentChunks):
         """Keep nothing of the chunk."""
 
 
-class LivePage:
-    """The page that shows the calls of a server's fakes while they happen. Any thread may call its methods.
+class LivePage(ServerPages):
+    """The page that shows the calls of a server's fakes while they happen.
 
-    `hosts` are the names that the control API and this page accept in the header `Host`. Until `url` is called, nobody
-    has the token, so fakes that close are not kept for the page.
+    Until `url` is called, nobody has the token, so fakes that close are not kept for the page.
     """
 
     def __init__(self, fakes: Callable[[], Iterable[ServerFake]], hosts: Collection[str]) -> None:
-        self._hosts = hosts
+        super().__init__(fakes, hosts)
         self._token = secrets.token_urlsafe(16)
         self._is_used = False
         """Whether `url` was called, so that somebody may have the token."""
@@ -72,17 +75,19 @@ class LivePage:
         If the token is wrong or the header `Host` is not accepted, that page shows the reason, with status 403.
         """
         if "token" not in _query(request):
-            return front_page()
+            return front_page(more=_WITH_TOKEN)
         try:
             self._check(request)
         except ReplyError as error:
-            return front_page(str(error))
+            return front_page(str(error), _WITH_TOKEN)
         from converse_harness.features.report.live.fragments import page, policy
 
         return html_response(page(), (("Content-Security-Policy", policy()), *_SAFE))
 
-    def events(self, request: Request) -> TransportExchange:
+    def answer(self, request: Request) -> TransportExchange | None:
         """Answer one browser with the events of the page. The response does not end until the browser disconnects."""
+        if request.method != "GET" or request.target.partition("?")[0] != STREAM:
+            return None
         try:
             self._check(request)
         except ReplyError as error:
