@@ -17,8 +17,8 @@ from converse_harness import Call, Calls, ConverseServer, Fake, Reply, UnusedRep
 from converse_harness.bedrock.rules import RuleLevel
 from converse_harness.literals import StreamException
 from converse_harness.settings import HistoryLevel
-from converse_strategies import leaves
-from converse_strategies.tools import invalid_tool_uses, tool_uses
+from converse_strategies import basics
+from converse_strategies.message.tools import invalid_tool_uses, tool_uses
 
 Ask = Callable[[str], Any]
 ToolUse = Mapping[str, Any]
@@ -273,8 +273,8 @@ def conversation_machine(
     possible = TROUBLES if tools else [name for name in TROUBLES if name != "misuse_tool"]
     wanted = possible if troubles is None else troubles
     _check(agent, tools, wanted, invariants)
-    said = leaves.visible_texts() if texts is None else texts
-    answered = leaves.visible_texts() if answers is None else answers
+    said = basics.visible_texts() if texts is None else texts
+    answered = basics.visible_texts() if answers is None else answers
     uses = st.one_of([tool_uses(spec).map(_without_id) for spec in tools])
     wrong = st.one_of([invalid_tool_uses(spec).map(_without_id) for spec in tools])
     # In steps with a failure, the model may request tools before the failure.

@@ -22,15 +22,16 @@ from converse_harness.endpoint.call import Call
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.assemble import Response, assemble
 from converse_harness.stream.http import Request
-from converse_strategies import leaves, metadata, shapes
-from converse_strategies.answer_end import TAIL_SIZE, draw_stop_reason, read_options
-from converse_strategies.blocks import assistant_messages, contents, streamable
-from converse_strategies.guardrails import guardrail_configs, guardrail_stream_configs
+from converse_strategies import basics, shapes
+from converse_strategies.basics import Json, Texts, cached, chosen, composite
 from converse_strategies.json_schema import json_schemas
-from converse_strategies.leaves import Json, Texts, cached, chosen, composite
-from converse_strategies.message import MAX_CACHE_POINTS, conversations, kinds_of_conversations, shorten
+from converse_strategies.message import metadata
+from converse_strategies.message.answer_end import TAIL_SIZE, draw_stop_reason, read_options
+from converse_strategies.message.blocks import assistant_messages, contents, streamable
+from converse_strategies.message.guardrails import guardrail_configs, guardrail_stream_configs
+from converse_strategies.message.messages import MAX_CACHE_POINTS, conversations, kinds_of_conversations, shorten
+from converse_strategies.message.tools import tool_configs as any_tool_configs
 from converse_strategies.streams import stream_events
-from converse_strategies.tools import tool_configs as any_tool_configs
 
 _Member = Callable[[Texts | None], st.SearchStrategy[Any]]
 
@@ -41,7 +42,7 @@ LEAST_MOST_TOKENS: Final = 2048
 """The smallest output limit of any model, in tokens: Bedrock refuses a `maxTokens` above the limit of the model."""
 
 _ANY_MODEL: Final = "my-model"
-"""A model id of no known family, used if no model of `leaves.MODEL_IDS` accepts the request."""
+"""A model id of no known family, used if no model of `basics.MODEL_IDS` accepts the request."""
 
 
 @composite
@@ -73,11 +74,11 @@ def converse_requests(
     >>> find(converse_requests(), lambda request: True)
     {'modelId': 'amazon.nova-lite-v1:0', 'messages': [{'role': 'user', 'content': [{'text': '0'}]}]}
     """
-    leaves.chosen("converse_requests", "kinds", kinds, kinds_of_conversations())
+    basics.chosen("converse_requests", "kinds", kinds, kinds_of_conversations())
     # `which` is drawn first, because it decides whether the model id is a prompt. If not, it selects the model at the
     # end, among those that accept the request.
     which = draw(_MODELS if tool_configs is not None else _MODELS_AND_PROMPTS) if model_ids is None else 0
-    model_id = draw(model_ids) if model_ids is not None else leaves.PROMPT if which == len(leaves.MODEL_IDS) else ""
+    model_id = draw(model_ids) if model_ids is not None else basics.PROMPT if which == len(basics.MODEL_IDS) else ""
     from_prompt = ":prompt/" in model_id
     request: Json = {"modelId": model_id}
     tools: list[Json] = []
@@ -92,14 +93,14 @@ def converse_requests(
     for name in shapes.draw_some(draw, [name for name in known if not from_prompt or name in _OF_PROMPTS]):
         request[name] = draw(guardrail_stream_configs() if stream and name == _GUARDRAIL else known[name](texts))
     if from_prompt:
-        text = st.fixed_dictionaries({"text": leaves.visible_texts(texts)})
-        request["promptVariables"] = draw(st.dictionaries(leaves.tool_names(), text, max_size=3))
+        text = st.fixed_dictionaries({"text": basics.visible_texts(texts)})
+        request["promptVariables"] = draw(st.dictionaries(basics.tool_names(), text, max_size=3))
     _limit_cache_points(request)
     sent = asked("ConverseStream" if stream else "Converse", request)
     if model_id:
         assume(refusal_of(sent) is None)
     else:
-        takers = [each for each in leaves.MODEL_IDS if refusal_of(replace(sent, model_id=each)) is None]
+        takers = [each for each in basics.MODEL_IDS if refusal_of(replace(sent, model_id=each)) is None]
         request["modelId"] = takers[which % len(takers)] if takers else _ANY_MODEL
     return request
 
@@ -129,12 +130,12 @@ def asked(operation: str, request: Json) -> RuleRequest:
 
 @cached
 def _systems(texts: Texts | None) -> st.SearchStrategy[list[Json]]:
-    text = st.fixed_dictionaries({"text": leaves.visible_texts(texts)})
+    text = st.fixed_dictionaries({"text": basics.visible_texts(texts)})
     guarded = st.fixed_dictionaries({"guardContent": st.fixed_dictionaries({"text": text})})
-    points = st.fixed_dictionaries({"cachePoint": leaves.CACHE_POINTS})
+    points = st.fixed_dictionaries({"cachePoint": basics.CACHE_POINTS})
     blocks = st.lists(text | points | guarded, min_size=1, max_size=3)
     # Cache points at the beginning are removed: before them, there is nothing to cache.
-    return leaves.made(blocks, lambda found: [*dropwhile(lambda block: "cachePoint" in block, found)])
+    return basics.made(blocks, lambda found: [*dropwhile(lambda block: "cachePoint" in block, found)])
 
 
 @cached
@@ -148,7 +149,7 @@ def inference_configs(*, texts: Texts | None = None) -> st.SearchStrategy[Json]:
     {'maxTokens': 1, 'stopSequences': []}
     """
     tokens = st.integers(1, LEAST_MOST_TOKENS)
-    overrides = {"InferenceConfiguration.maxTokens": tokens, "NonEmptyString": leaves.visible_texts(texts)}
+    overrides = {"InferenceConfiguration.maxTokens": tokens, "NonEmptyString": basics.visible_texts(texts)}
     return shapes.values("InferenceConfiguration", overrides=overrides)
 
 
@@ -165,11 +166,11 @@ def output_configs(*, texts: Texts | None = None) -> st.SearchStrategy[Json]:
     '{"type": "object", "properties": {}}'
     """
     overrides = {
-        "JsonSchemaDefinition.schema": leaves.made(json_schemas(), json.dumps),
-        "JsonSchemaDefinition.name": leaves.tool_names(),
+        "JsonSchemaDefinition.schema": basics.made(json_schemas(), json.dumps),
+        "JsonSchemaDefinition.name": basics.tool_names(),
         "OutputConfig.effort": st.sampled_from(EFFORTS),
     }
-    return shapes.values("OutputConfig", overrides=overrides, texts=leaves.visible_texts(texts))
+    return shapes.values("OutputConfig", overrides=overrides, texts=basics.visible_texts(texts))
 
 
 def _limit_cache_points(request: Json) -> None:
@@ -194,12 +195,12 @@ def _limit_cache_points(request: Json) -> None:
         briefly = shorten(point, briefly)
 
 
-_FIELD_PATHS: Final = st.lists(leaves.made(leaves.tool_names(), lambda name: f"/{name}"), max_size=3, unique=True)
+_FIELD_PATHS: Final = st.lists(basics.made(basics.tool_names(), lambda name: f"/{name}"), max_size=3, unique=True)
 """Strategy for lists of JSON pointers of one step, such as "/a". Bedrock accepts no others here."""
 
 _HALF: Final = st.booleans()
-_MODELS: Final = st.integers(0, len(leaves.MODEL_IDS) - 1)
-_MODELS_AND_PROMPTS: Final = st.integers(0, len(leaves.MODEL_IDS))
+_MODELS: Final = st.integers(0, len(basics.MODEL_IDS) - 1)
+_MODELS_AND_PROMPTS: Final = st.integers(0, len(basics.MODEL_IDS))
 _GUARDRAIL: Final = "guardrailConfig"
 _OWN_WAY: Final = ("modelId", "messages", "toolConfig", "promptVariables")
 """Members of a request that `converse_requests` draws with code of its own, not with a strategy in `_OPTIONAL`."""
@@ -208,7 +209,7 @@ _OPTIONAL: Final[Mapping[str, _Member]] = {
     "system": _systems,
     "inferenceConfig": lambda texts: inference_configs(texts=texts),
     _GUARDRAIL: lambda texts: guardrail_configs(),
-    "additionalModelRequestFields": lambda texts: leaves.json_objects(),
+    "additionalModelRequestFields": lambda texts: basics.json_objects(),
     "additionalModelResponseFieldPaths": lambda texts: _FIELD_PATHS,
     "requestMetadata": lambda texts: shapes.values("RequestMetadata"),
     "performanceConfig": lambda texts: metadata.performance_configs(),
@@ -328,7 +329,7 @@ def calls(draw: st.DrawFn, *, texts: Texts | None = None) -> Call:
     >>> call.operation, call.status, call.outcome
     ('Converse', 200, 'complete')
     """
-    operation, name = draw(_OPERATIONS), draw(leaves.model_ids())
+    operation, name = draw(_OPERATIONS), draw(basics.model_ids())
     body = bedrock.to_json("ConverseRequest", {"messages": draw(conversations(texts=texts))})
     request = Request("POST", f"/model/{quote(name, safe='')}/{operation}", _HEADERS, body.encode())
     exchange = Endpoint(draw(replies(texts=texts))).exchange(request)

@@ -17,8 +17,8 @@ from converse_harness import bedrock
 from converse_harness.bedrock.api import checks
 from converse_harness.bedrock.api.checks import INTEGERS
 from converse_harness.bedrock.api.service import ShapeWalk
-from converse_strategies import leaves
-from converse_strategies.leaves import cached, composite, sampled
+from converse_strategies import basics
+from converse_strategies.basics import cached, composite, sampled
 
 Strings = st.SearchStrategy[str]
 
@@ -68,8 +68,8 @@ MOST_BYTES: Final = 48
 """The largest number of bytes of a blob, unless the model requires more."""
 
 REAL: Final[Mapping[str, Callable[[], Strategy]]] = {
-    "ConversationalModelId": leaves.model_ids,
-    "InvokeModelIdentifier": leaves.model_ids,
+    "ConversationalModelId": basics.model_ids,
+    "InvokeModelIdentifier": basics.model_ids,
 }
 """Name of a shape whose pattern matches almost any string -> function that returns a strategy for more realistic
 values.
@@ -152,7 +152,7 @@ class _Drawers(ShapeWalk[Draw]):
             return self[shape.name]
         if bedrock.is_document(shape):
             # A value of AWS's document type is never null itself: AWS omits a member instead of sending null.
-            return _from(leaves.json_objects() | leaves.json_values().filter(lambda value: value is not None))
+            return _from(basics.json_objects() | basics.json_values().filter(lambda value: value is not None))
         texts = self._texts if shape.type_name == "string" and not shape.enum else None
         if texts is not None and shape.metadata.get("pattern", _ANYTHING) == _ANYTHING:
             return _from(_of_length(texts, *_lengths(shape)))
@@ -255,7 +255,7 @@ def _timestamps(shape: bedrock.Shape) -> Strategy:
     """UTC times from 2000 to 2099 in whole milliseconds, because timestamps are rounded to milliseconds in JSON."""
     # hypothesis requires bounds without a time zone
     times = st.datetimes(datetime(2000, 1, 1), datetime(2099, 12, 31), timezones=st.just(UTC))  # noqa: DTZ001
-    return leaves.made(times, lambda time: time.replace(microsecond=time.microsecond // 1000 * 1000))
+    return basics.made(times, lambda time: time.replace(microsecond=time.microsecond // 1000 * 1000))
 
 
 _SCALARS: Final[Mapping[str, Callable[[bedrock.Shape], Strategy]]] = {

@@ -16,10 +16,10 @@ from converse_harness.bedrock.families import FAMILIES, Family, ends_empty
 from converse_harness.errors import ReplyError
 from converse_harness.literals import FamilyName
 from converse_harness.stream.chunk import ByFamily, Cutter, chunk, cut_message
-from converse_strategies.answer_end import ADDITIONAL, TAIL_SIZE, draw_stop_reason, read_options
-from converse_strategies.answer_plan import HEAD_SIZE, Maker, even_pieces, maker_of, plan_of, sent_by
-from converse_strategies.blocks import Block, assistant_messages, draw_part, rename_tools, streamable
-from converse_strategies.leaves import Texts, chosen, composite
+from converse_strategies.basics import Texts, chosen, composite
+from converse_strategies.message.answer_end import ADDITIONAL, TAIL_SIZE, draw_stop_reason, read_options
+from converse_strategies.message.answer_plan import HEAD_SIZE, Maker, even_pieces, maker_of, plan_of, sent_by
+from converse_strategies.message.blocks import Block, assistant_messages, draw_part, rename_tools, streamable
 
 Event = dict[str, Any]
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field, Json, JsonValue, TypeAdapter
 
 from converse_strategies.json_schema import broken_values, schema_values
-from converse_strategies.tools import tool_uses
+from converse_strategies.message.tools import tool_uses
 
 
 class Color(enum.Enum):

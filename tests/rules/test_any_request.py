@@ -14,7 +14,7 @@ from converse_harness.bedrock.rules import RULES, RuleRequest, notes_of, refusal
 from converse_harness.bedrock.rules.request import conversation_in, has_to_look
 from converse_harness.errors import DamagedData
 from converse_strategies import shapes
-from converse_strategies.breaking import MODELS
+from converse_strategies.rule_breaks import MODELS
 from tests.profiles import examples
 
 Json = dict[str, Any]

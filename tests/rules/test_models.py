@@ -14,7 +14,7 @@ from converse_harness.bedrock.models import MODELS, Model, standing
 from converse_harness.bedrock.rules import RULES, RuleRequest, refusal_of
 from converse_harness.intercept.clients import create_client
 from converse_harness.samples import sample
-from converse_strategies.leaves import MODEL_IDS
+from converse_strategies.basics import MODEL_IDS
 from tests.rules.asking import LLAMA, TEXT, assistant, config, image, result, use, user
 
 ARN = "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc123"

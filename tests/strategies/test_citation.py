@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import assemble, bedrock, chunk
-from converse_strategies.citation import MOST_PAGES, citation_locations, citations, citations_content_blocks
-from converse_strategies.media import documents
+from converse_strategies.message.citation import MOST_PAGES, citation_locations, citations, citations_content_blocks
+from converse_strategies.message.media import documents
 from tests.strategies.conftest import found, never
 
 TEXT = "Twenty days of leave, für alle. 🏖️"

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness.samples.content import png
-from converse_strategies.media import AUDIOS, DOCUMENTS, IMAGES, TEXTS, VIDEOS
+from converse_strategies.message.media import AUDIOS, DOCUMENTS, IMAGES, TEXTS, VIDEOS
 
 sides = st.integers(1, 40)
 colours = st.integers(0, 0xFFFFFF)

@@ -11,7 +11,7 @@ from hypothesis.errors import InvalidArgument
 
 from converse_harness import bedrock
 from converse_harness.bedrock.guardrails import REASONS
-from converse_strategies.guardrails import (
+from converse_strategies.message.guardrails import (
     guardrail_assessments,
     guardrail_configs,
     guardrail_policies,

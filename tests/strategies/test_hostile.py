@@ -13,8 +13,8 @@ from converse_harness import StreamOrderError, chunk, faults
 from converse_harness.faults.order import ORDER_FAULTS
 from converse_harness.stream.grammar import check_order
 from converse_strategies import HostileStream, hostile_stream_events
-from converse_strategies.blocks import streamable
-from converse_strategies.hostile import with_blocks, witness
+from converse_strategies.broken_streams import with_blocks, witness
+from converse_strategies.message.blocks import streamable
 from tests.profiles import examples
 from tests.strategies.conftest import found, never
 

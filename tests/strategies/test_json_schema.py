@@ -17,7 +17,7 @@ from hypothesis.errors import InvalidArgument
 from converse_harness.json_schema.checking import CHECKS, holds
 from converse_harness.json_schema.formats import STRING_FORMATS
 from converse_harness.json_schema.parts import key
-from converse_strategies import leaves
+from converse_strategies import basics
 from converse_strategies.json_schema import broken_values, json_schemas, schema_values
 from converse_strategies.json_schema.breaking import BREAKS
 from converse_strategies.json_schema.compiling import plan
@@ -330,7 +330,7 @@ def test_our_checks_agree_with_jsonschema(data: st.DataObject) -> None:
     if "$ref" in str(schema):
         schema["$defs"] = SAMPLES["$ref"]["$defs"]
     value = {
-        "x": data.draw(leaves.json_values() | st.sampled_from(["a", 5, 9, 2.5, ["a"], [5, 5], {"a": "a", "b": 1}]))
+        "x": data.draw(basics.json_values() | st.sampled_from(["a", 5, 9, 2.5, ["a"], [5, 5], {"a": "a", "b": 1}]))
     }
     assert holds(Node("#", schema), value) == of(schema).is_valid(value)
 

@@ -23,7 +23,7 @@ from strands.models import BedrockModel
 from converse_harness import ChangedHistory, RefusedRequest, UnexpectedCall, UnusedReplies, fake_converse
 from converse_harness.intercept import registry
 from converse_harness.intercept.clients import create_client
-from converse_strategies import leaves
+from converse_strategies import basics
 from converse_strategies.machine import TROUBLES, ConversationMachine, conversation_machine
 from tests.profiles import examples
 
@@ -276,7 +276,7 @@ def test_an_agent_that_trusts_the_model_is_found(shrunk: bool) -> None:
 
 
 def test_what_is_said_can_be_chosen() -> None:
-    said = leaves.faker_texts()
+    said = basics.faker_texts()
     captured: list[str] = []
 
     def ask(text: str) -> str:
@@ -302,7 +302,7 @@ def test_a_subclass_has_rules_and_ways_to_ask_of_its_own() -> None:
         def ask(self, text: str) -> str:
             return self.loop(text)
 
-        @rule(text=leaves.visible_texts())
+        @rule(text=basics.visible_texts())
         def forget(self, text: str) -> None:
             forgotten = len(self.loop.messages)
             self.loop.messages.clear()

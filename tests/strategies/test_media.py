@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import bedrock
-from converse_strategies.media import (
+from converse_strategies.message.media import (
     AUDIOS,
     DOCUMENTS,
     IMAGES,

@@ -20,7 +20,7 @@ from converse_strategies import (
     tool_configs,
     user_messages,
 )
-from converse_strategies.message import MAX_CACHE_POINTS, MAX_DOCUMENTS, MAX_IMAGES
+from converse_strategies.message.messages import MAX_CACHE_POINTS, MAX_DOCUMENTS, MAX_IMAGES
 from tests.strategies.conftest import found, never, smallest
 
 Message = dict[str, Any]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from converse_harness import bedrock
 from converse_harness.bedrock import NotInModel
 from converse_strategies import converse_responses
-from converse_strategies.metadata import (
+from converse_strategies.message.metadata import (
     USAGE_SIZE,
     performance_configs,
     read_usage,

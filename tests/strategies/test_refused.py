@@ -17,7 +17,7 @@ from converse_harness import Endpoint, RefusedRequest, bedrock, fake_converse, r
 from converse_harness.bedrock.rules import BY_NAME, NOTING, RULES, RuleLevel
 from converse_harness.stream.http import Request
 from converse_strategies import Refused, refused_requests
-from converse_strategies.breaking import BREAKS, breakable
+from converse_strategies.rule_breaks import BREAKS, breakable
 from tests.profiles import examples
 from tests.strategies.conftest import NOTED, found, never
 

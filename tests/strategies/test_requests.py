@@ -15,11 +15,11 @@ from hypothesis.errors import InvalidArgument
 
 from converse_harness import ConverseServer, Reply, ReplyError, bedrock, fake_converse, reply
 from converse_harness.bedrock.answer_forms import tool_use_type
-from converse_strategies import leaves
-from converse_strategies.answer_end import draw_stop_reason
-from converse_strategies.guardrails import has_intervened
-from converse_strategies.message import MAX_CACHE_POINTS, MAX_DOCUMENTS
-from converse_strategies.metadata import traces
+from converse_strategies import basics
+from converse_strategies.message.answer_end import draw_stop_reason
+from converse_strategies.message.guardrails import has_intervened
+from converse_strategies.message.messages import MAX_CACHE_POINTS, MAX_DOCUMENTS
+from converse_strategies.message.metadata import traces
 from converse_strategies.requests import (
     EFFORTS,
     LEAST_MOST_TOKENS,
@@ -141,7 +141,7 @@ def test_the_schema_of_an_output_is_json_of_an_object(config: Json) -> None:
         assert json.loads(schema)["type"] == "object"
 
 
-@given(converse_requests(model_ids=st.just(leaves.PROMPT)))
+@given(converse_requests(model_ids=st.just(basics.PROMPT)))
 def test_a_request_of_a_stored_prompt_says_nothing_that_is_in_the_prompt(request: Json) -> None:
     assert "promptVariables" in request
     assert not FORBIDDEN_WITH_A_PROMPT & set(request)

@@ -16,8 +16,8 @@ from converse_harness.bedrock.families import FAMILIES
 from converse_harness.literals import FamilyName
 from converse_harness.stream.grammar import ORDER, START, StreamOrder, check_order, symbol
 from converse_strategies import stream_events
-from converse_strategies.blocks import streamable
-from converse_strategies.leaves import faker_texts
+from converse_strategies.basics import faker_texts
+from converse_strategies.message.blocks import streamable
 from tests.profiles import examples
 from tests.strategies.conftest import as_drawn, found, never, smallest
 
@@ -184,7 +184,7 @@ def one_id_for_all(parts: list[list[dict[str, Any] | None]]) -> None:
             AssertionError,
         ),
         (
-            "converse_strategies.answer_end",
+            "converse_strategies.message.answer_end",
             "stop_reasons_after",
             lambda reasons: lambda usual: reasons("end_turn"),
             test_a_stop_reason_goes_with_the_blocks,

@@ -13,7 +13,7 @@ from hypothesis.errors import InvalidArgument
 
 from converse_harness import bedrock
 from converse_strategies.json_schema import json_schemas
-from converse_strategies.tools import (
+from converse_strategies.message.tools import (
     RESULTS,
     invalid_tool_uses,
     tool_choices,

@@ -13,7 +13,7 @@ from hypothesis.errors import InvalidArgument
 
 import converse_strategies
 from converse_harness import bedrock, faults, reply
-from converse_strategies import leaves
+from converse_strategies import basics
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 TOOL = {"name": "f", "inputSchema": {"json": SCHEMA}}
@@ -165,7 +165,7 @@ def called(call: str) -> Any:
 
 
 def test_more_blocks_than_usual_need_no_other_number() -> None:
-    events = leaves.made(converse_strategies.stream_events(min_blocks=5), len)
+    events = basics.made(converse_strategies.stream_events(min_blocks=5), len)
     draw_some(events)
 
 

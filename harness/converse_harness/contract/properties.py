@@ -257,7 +257,7 @@ def _own_part(database: ExampleDatabase, key: str) -> ExampleDatabase:
 
 def block_kinds() -> tuple[str, ...]:
     """Return the kinds of content blocks that generated answers may have."""
-    from converse_strategies.blocks import streamable
+    from converse_strategies.message.blocks import streamable
 
     return tuple(streamable())
 

@@ -15,10 +15,10 @@ from hypothesis.errors import InvalidArgument
 from converse_harness.json_schema.checking import applied, holds, kinds
 from converse_harness.json_schema.parts import TYPES, kind
 from converse_harness.json_values import is_array, is_number, is_object
+from converse_strategies.basics import composite
 from converse_strategies.json_schema.compiling import plan
 from converse_strategies.json_schema.plans import Drawing
 from converse_strategies.json_schema.reading import KEYWORDS, Node
-from converse_strategies.leaves import composite
 
 Path = tuple[str | int, ...]
 Break = Callable[[Any, Any], Iterable[Any]]

@@ -18,12 +18,12 @@ from hypothesis.errors import InvalidArgument
 from converse_harness.json_schema.checking import holds as is_valid
 from converse_harness.json_schema.checking import kinds as types
 from converse_harness.json_schema.parts import KINDS, TYPES, key
-from converse_strategies import leaves
+from converse_strategies import basics
+from converse_strategies.basics import cached
 from converse_strategies.json_schema import scalars
 from converse_strategies.json_schema.plans import Alternative, Choice, Items, Members, Scalar
 from converse_strategies.json_schema.reading import KEYWORDS, NUMERAL, OBJECT, STRING, Node
 from converse_strategies.json_schema.scalars import Contradiction, holds, said
-from converse_strategies.leaves import cached
 
 if TYPE_CHECKING:
     from hypothesis import strategies as st
@@ -143,7 +143,7 @@ class Compiler:
         if both:
             raise Contradiction(f"{both[0]} has to hold and must not hold")
         if not nodes and not plain.wrong:
-            return [Scalar(leaves.json_values())]
+            return [Scalar(basics.json_values())]
         kinds = _kinds(nodes, plain.wrong)
         constants = {**said(nodes, "const"), **said(nodes, "enum")}
         if constants:
@@ -209,7 +209,7 @@ class Compiler:
         more = self._choice(_below(nodes, "additionalProperties"))
         asks = any(each is not False for each in said(nodes, "additionalProperties").values())
         if more.alternatives and (asks or not has_patterns):
-            names.append(self._choice([STRING, *naming]) if naming else Scalar(leaves.texts()))
+            names.append(self._choice([STRING, *naming]) if naming else Scalar(basics.texts()))
             rest.append(more)
         return Members(
             members={name: self._choice(_members(nodes, name)) for name in (*known, *required) if is_name(name)},

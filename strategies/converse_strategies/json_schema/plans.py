@@ -17,7 +17,7 @@ from hypothesis import reject
 from hypothesis import strategies as st
 
 from converse_harness.json_schema.parts import key
-from converse_strategies.leaves import composite
+from converse_strategies.basics import composite
 
 _AGAIN: Final = 2
 """How many times a Choice (the plan for one part of a schema) may be nested in itself before `Drawing.smallest`

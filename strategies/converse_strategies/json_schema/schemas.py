@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
+from converse_strategies.basics import Json, composite
 from converse_strategies.json_schema.compiling import plan
 from converse_strategies.json_schema.plans import Drawing
-from converse_strategies.leaves import Json, composite
 
 NAMES: Final = ("city", "days", "query", "unit", "tags", "user_id", "startDate", "max-results", "notes", "filter")
 """Names for the parameters of drawn tools."""

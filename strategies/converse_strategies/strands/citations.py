@@ -8,8 +8,8 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from converse_strategies.citation import URLS
-from converse_strategies.leaves import INDEXES, Texts, Value, Values, built, cached, dicts, either, made, some, tagged
+from converse_strategies.basics import INDEXES, Texts, Value, Values, built, cached, dicts, either, made, some, tagged
+from converse_strategies.message.citation import URLS
 
 _PLACES: Final = st.integers(0, 9_999)
 _LENGTHS: Final = st.integers(0, 99)

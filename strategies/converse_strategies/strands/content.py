@@ -8,8 +8,8 @@ from uuid import UUID
 from hypothesis import strategies as st
 
 from converse_harness.types import content as types
-from converse_strategies import leaves
-from converse_strategies.leaves import (
+from converse_strategies import basics
+from converse_strategies.basics import (
     INDEXES,
     Texts,
     Value,
@@ -52,7 +52,7 @@ def guard_contents(*, texts: Texts | None = None) -> Values:
 
 def reasoning_text_blocks(*, texts: Texts | None = None) -> Values:
     """ReasoningTextBlocks: dicts with a text; some also have a signature, which may be None."""
-    return dicts({"text": some(texts)}, signature=or_none(leaves.signatures()))
+    return dicts({"text": some(texts)}, signature=or_none(basics.signatures()))
 
 
 def reasoning_content_blocks(*, texts: Texts | None = None) -> Values:
@@ -62,7 +62,7 @@ def reasoning_content_blocks(*, texts: Texts | None = None) -> Values:
     >>> find(reasoning_content_blocks(), lambda block: "redactedContent" in block)
     {'redactedContent': b'\x00'}
     """
-    return either(reasoningText=reasoning_text_blocks(texts=texts), redactedContent=leaves.BLOBS)
+    return either(reasoningText=reasoning_text_blocks(texts=texts), redactedContent=basics.BLOBS)
 
 
 @cached
@@ -125,8 +125,8 @@ def delta_contents(*, texts: Texts | None = None) -> Values:
 
 def content_block_start_tool_uses() -> Values:
     """ContentBlockStartToolUses: dicts with the id and name of a tool use; one in four has a signature."""
-    start = dicts({"name": leaves.tool_names(), "toolUseId": leaves.tool_use_ids()})
-    return rarely(start, tagged("reasoningSignature", leaves.signatures()))
+    start = dicts({"name": basics.tool_names(), "toolUseId": basics.tool_use_ids()})
+    return rarely(start, tagged("reasoningSignature", basics.signatures()))
 
 
 def content_block_starts() -> Values:
@@ -154,7 +154,7 @@ def content_block_stops() -> Values:
 
 def message_metadata() -> Values:
     """MessageMetadata: dicts in which usage, metrics and custom data are each present or absent."""
-    return dicts({}, usage=usages(), metrics=metrics(), custom=leaves.json_objects())
+    return dicts({}, usage=usages(), metrics=metrics(), custom=basics.json_objects())
 
 
 def messages(*, texts: Texts | None = None) -> Values:
@@ -178,7 +178,7 @@ def _message(draw: st.DrawFn, texts: Texts | None) -> Value:
 @cached
 def _extras() -> Values:
     # st.uuids() is not used: it takes additional draws, because it never draws a value twice.
-    ids = leaves.made(st.integers(0, 2**64 - 1), lambda number: str(UUID(int=number, version=4)))
+    ids = basics.made(st.integers(0, 2**64 - 1), lambda number: str(UUID(int=number, version=4)))
     return dicts({}, tracking_id=ids, metadata=message_metadata())
 
 
@@ -204,7 +204,7 @@ def conversations(draw: st.DrawFn, *, texts: Texts | None = None) -> list[Value]
             content = [*({"toolResult": result} for result in results), *content]
         asked = [block["toolUse"] for block in content if "toolUse" in block]
         for use in asked:
-            use["toolUseId"] = leaves.distinct(use["toolUseId"], used, 64)
+            use["toolUseId"] = basics.distinct(use["toolUseId"], used, 64)
         conversation.append({"role": role, "content": content})
     return conversation
 

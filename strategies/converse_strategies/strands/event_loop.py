@@ -7,8 +7,8 @@ from typing import Final, get_args
 from hypothesis import strategies as st
 
 from converse_harness.types.event_loop import StopReason
-from converse_strategies.leaves import RARELY, Value, Values, cached, composite, made, sampled
-from converse_strategies.metadata import token_usages
+from converse_strategies.basics import RARELY, Value, Values, cached, composite, made, sampled
+from converse_strategies.message.metadata import token_usages
 
 _MILLISECONDS: Final = st.integers(0, 60_000)
 

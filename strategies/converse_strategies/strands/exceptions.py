@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from converse_harness.types import exceptions
-from converse_strategies import leaves
-from converse_strategies.leaves import Texts, cached, some
+from converse_strategies import basics
+from converse_strategies.basics import Texts, cached, some
 
 
 def context_window_overflow_exceptions(
@@ -27,7 +27,7 @@ def event_loop_exceptions(*, texts: Texts | None = None) -> st.SearchStrategy[ex
     """
     plain = st.builds(RuntimeError, some(texts))
     causes = st.one_of(plain, model_throttled_exceptions(texts=texts), context_window_overflow_exceptions(texts=texts))
-    return st.builds(exceptions.EventLoopException, causes, st.none() | leaves.json_objects())
+    return st.builds(exceptions.EventLoopException, causes, st.none() | basics.json_objects())
 
 
 def mcp_client_initialization_errors(

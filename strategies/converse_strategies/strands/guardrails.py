@@ -9,8 +9,7 @@ from typing import Any, Final, get_args, get_type_hints
 from hypothesis import strategies as st
 
 from converse_harness.types import guardrails
-from converse_strategies.guardrails import IDS, VERSIONS
-from converse_strategies.leaves import (
+from converse_strategies.basics import (
     RARELY,
     Texts,
     Value,
@@ -23,6 +22,7 @@ from converse_strategies.leaves import (
     some,
     tagged,
 )
+from converse_strategies.message.guardrails import IDS, VERSIONS
 
 _PERCENT: Final = st.integers(0, 100)
 _MOST: Final = 2

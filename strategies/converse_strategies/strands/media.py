@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final, get_args
 
 from converse_harness import bedrock
 from converse_harness.types import media as types
-from converse_strategies import media
-from converse_strategies.leaves import (
+from converse_strategies.basics import (
     BLOBS,
     Texts,
     Value,
@@ -22,6 +21,7 @@ from converse_strategies.leaves import (
     some,
     tagged,
 )
+from converse_strategies.message import media
 from converse_strategies.strands.citations import citations_configs
 
 if TYPE_CHECKING:

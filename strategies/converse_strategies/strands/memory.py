@@ -7,11 +7,11 @@ from typing import Any, Final, get_args
 from hypothesis import strategies as st
 
 from converse_harness.types import memory as types
-from converse_strategies import leaves
-from converse_strategies.leaves import Texts, Values, built, cached, composite, dicts, sampled, some
+from converse_strategies import basics
+from converse_strategies.basics import Texts, Values, built, cached, composite, dicts, sampled, some
 from converse_strategies.strands.content import conversations
 
-_NAMES: Final = leaves.tool_names()
+_NAMES: Final = basics.tool_names()
 _LIMITS: Final = st.integers(1, 20)
 _STORE_NAMES: Final = st.lists(_NAMES, max_size=3, unique=True)
 
@@ -62,7 +62,7 @@ def memory_entries(*, texts: Texts | None = None) -> st.SearchStrategy[types.Mem
     >>> find(memory_entries(), lambda entry: True)
     MemoryEntry(content='', store_name=None, metadata=None)
     """
-    return st.builds(types.MemoryEntry, some(texts), st.none() | _NAMES, st.none() | leaves.json_objects())
+    return st.builds(types.MemoryEntry, some(texts), st.none() | _NAMES, st.none() | basics.json_objects())
 
 
 def search_options() -> Values:
@@ -77,7 +77,7 @@ def memory_search_options() -> Values:
 
 def memory_add_options() -> Values:
     """MemoryAddOptions: dicts that may have a list of names of stores, and metadata."""
-    return dicts({}, metadata=leaves.json_objects(), stores=_STORE_NAMES)
+    return dicts({}, metadata=basics.json_objects(), stores=_STORE_NAMES)
 
 
 def memory_tool_configs(*, texts: Texts | None = None) -> Values:
@@ -163,7 +163,7 @@ def injection_format_callbacks() -> st.SearchStrategy[types.InjectionFormatCallb
 
 def injection_contexts(*, texts: Texts | None = None) -> st.SearchStrategy[types.InjectionContext]:
     """InjectionContexts with a conversation and a state; `agent` is None."""
-    return built(types.InjectionContext, conversations(texts=texts), leaves.json_objects(), st.none())
+    return built(types.InjectionContext, conversations(texts=texts), basics.json_objects(), st.none())
 
 
 def trigger_callbacks() -> st.SearchStrategy[types.TriggerCallback]:
@@ -216,7 +216,7 @@ def _switches(configs: Values) -> st.SearchStrategy[Any]:
 @cached
 def extraction_results(*, texts: Texts | None = None) -> st.SearchStrategy[types.ExtractionResult]:
     """ExtractionResults: any text as the text to remember, and metadata or None."""
-    return st.builds(types.ExtractionResult, some(texts), st.none() | leaves.json_objects())
+    return st.builds(types.ExtractionResult, some(texts), st.none() | basics.json_objects())
 
 
 def extractor_contexts() -> st.SearchStrategy[types.ExtractorContext]:

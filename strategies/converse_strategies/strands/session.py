@@ -11,8 +11,8 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from converse_harness.types import session as types
-from converse_strategies import leaves
-from converse_strategies.leaves import RARELY, Texts, Value, built, cached, sampled
+from converse_strategies import basics
+from converse_strategies.basics import RARELY, Texts, Value, built, cached, sampled
 from converse_strategies.strands.content import messages
 
 _IDS: Final = st.text(string.ascii_lowercase + string.digits + "-_", min_size=1, max_size=36)
@@ -57,7 +57,7 @@ def session_agents() -> st.SearchStrategy[types.SessionAgent]:
     def agent(name: str, state: Value, manager: Value, times: _Times) -> types.SessionAgent:
         return types.SessionAgent(name, state, manager, {}, *times)
 
-    return built(agent, _IDS, leaves.json_objects(), leaves.json_objects(), _TIMES)
+    return built(agent, _IDS, basics.json_objects(), basics.json_objects(), _TIMES)
 
 
 @cached
@@ -83,10 +83,10 @@ def values_with_bytes() -> st.SearchStrategy[Any]:
     >>> find(values_with_bytes(), lambda value: isinstance(value, list) and b"" in value)
     [b'']
     """
-    scalars = st.one_of(st.none(), st.booleans(), st.integers(), leaves.texts(), st.binary(max_size=48))
+    scalars = st.one_of(st.none(), st.booleans(), st.integers(), basics.texts(), st.binary(max_size=48))
     return st.recursive(
         scalars,
-        lambda values: st.lists(values, max_size=3) | st.dictionaries(leaves.texts(), values, max_size=3),
+        lambda values: st.lists(values, max_size=3) | st.dictionaries(basics.texts(), values, max_size=3),
         max_leaves=5,
     )
 
@@ -99,4 +99,4 @@ def encoded_values() -> st.SearchStrategy[Any]:
     >>> find(encoded_values(), lambda value: isinstance(value, dict) and "__bytes_encoded__" in value)
     {'__bytes_encoded__': True, 'data': ''}
     """
-    return leaves.made(values_with_bytes(), types.encode_bytes_values)
+    return basics.made(values_with_bytes(), types.encode_bytes_values)

@@ -10,8 +10,8 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from converse_strategies import leaves
-from converse_strategies.leaves import INDEXES, Texts, Values, cached, dicts, either, or_none, rarely, some, tagged
+from converse_strategies import basics
+from converse_strategies.basics import INDEXES, Texts, Values, cached, dicts, either, or_none, rarely, some, tagged
 from converse_strategies.strands import citations as _citations
 from converse_strategies.strands.content import content_block_starts, roles
 from converse_strategies.strands.event_loop import metrics, stop_reasons, usages
@@ -37,7 +37,7 @@ def content_block_delta_texts(*, texts: Texts | None = None) -> Values:
 
 def content_block_delta_tool_uses(*, texts: Texts | None = None) -> Values:
     """ContentBlockDeltaToolUses: dicts with any text under `input`. One dict in four also has an id and a name."""
-    names = dicts({"toolUseId": leaves.tool_use_ids(), "name": leaves.tool_names()})
+    names = dicts({"toolUseId": basics.tool_use_ids(), "name": basics.tool_names()})
     return rarely(tagged("input", some(texts)), names)
 
 
@@ -54,7 +54,7 @@ def reasoning_content_block_deltas(*, texts: Texts | None = None) -> Values:
     {'signature': '0'}
     """
     pieces = or_none(some(texts))
-    return either(text=pieces, signature=pieces, redactedContent=or_none(leaves.BLOBS))
+    return either(text=pieces, signature=pieces, redactedContent=or_none(basics.BLOBS))
 
 
 def content_block_deltas(*, texts: Texts | None = None) -> Values:
@@ -87,7 +87,7 @@ def content_block_stop_events() -> Values:
 
 def message_stop_events() -> Values:
     """MessageStopEvents: dicts with a stop reason. One dict in four also has additional response fields: any JSON."""
-    return rarely(dicts({"stopReason": stop_reasons()}), tagged("additionalModelResponseFields", leaves.json_values()))
+    return rarely(dicts({"stopReason": stop_reasons()}), tagged("additionalModelResponseFields", basics.json_values()))
 
 
 def metadata_events(*, texts: Texts | None = None) -> Values:

@@ -8,9 +8,8 @@ from typing import Any, Final, get_args
 from hypothesis import strategies as st
 
 from converse_harness.types import tools as types
-from converse_strategies import leaves
-from converse_strategies.json_schema import json_schemas as _json_schemas
-from converse_strategies.leaves import (
+from converse_strategies import basics
+from converse_strategies.basics import (
     RARELY,
     Texts,
     Value,
@@ -25,6 +24,7 @@ from converse_strategies.leaves import (
     some,
     tagged,
 )
+from converse_strategies.json_schema import json_schemas as _json_schemas
 from converse_strategies.strands.media import document_contents, image_contents
 
 _SIGNATURES: Final = st.text("abcdefghijklmnopqrstuvwxyz0123456789+/=", min_size=1, max_size=24)
@@ -51,7 +51,7 @@ def tool_specs(draw: st.DrawFn, *, texts: Texts | None = None) -> Value:
     schema = draw(json_schemas())
     wrapped = draw(st.booleans())
     spec: Value = {
-        "name": draw(leaves.tool_names()),
+        "name": draw(basics.tool_names()),
         "description": draw(some(texts)),
         "inputSchema": {"json": schema} if wrapped else schema,
     }
@@ -69,7 +69,7 @@ def tools(*, texts: Texts | None = None) -> Values:
 
 def tool_uses() -> Values:
     """ToolUses: the input is a JSON object, as from every model. One in four has a signature of the reasoning."""
-    use = dicts({"toolUseId": leaves.tool_use_ids(), "name": leaves.tool_names(), "input": leaves.json_objects()})
+    use = dicts({"toolUseId": basics.tool_use_ids(), "name": basics.tool_names(), "input": basics.json_objects()})
     return rarely(use, tagged("reasoningSignature", _SIGNATURES))
 
 
@@ -81,14 +81,14 @@ def tool_result_statuses() -> st.SearchStrategy[str]:
 def tool_result_contents(*, texts: Texts | None = None) -> Values:
     """ToolResultContents: dicts with a text, any JSON value, an image or a document."""
     documents = document_contents(texts=texts)
-    return either(text=some(texts), json=leaves.json_values(), image=image_contents(), document=documents)
+    return either(text=some(texts), json=basics.json_values(), image=image_contents(), document=documents)
 
 
 @cached
 def tool_results(*, texts: Texts | None = None) -> Values:
     """ToolResults: a tool use id, a status and at most three contents."""
     contents = st.lists(tool_result_contents(texts=texts), max_size=3)
-    return dicts({"content": contents, "status": tool_result_statuses(), "toolUseId": leaves.tool_use_ids()})
+    return dicts({"content": contents, "status": tool_result_statuses(), "toolUseId": basics.tool_use_ids()})
 
 
 def tool_choice_autos() -> Values:
@@ -101,7 +101,7 @@ tool_choice_anys = tool_choice_autos
 
 def tool_choice_tools() -> Values:
     """ToolChoiceTools: dicts with the name of a tool."""
-    return tagged("name", leaves.tool_names())
+    return tagged("name", basics.tool_names())
 
 
 def tool_choice_auto_dicts() -> Values:
@@ -208,19 +208,19 @@ def tool_generators(*, texts: Texts | None = None) -> st.SearchStrategy[types.To
 def interrupts(*, texts: Texts | None = None) -> st.SearchStrategy[types.Interrupt]:
     """Interrupts: questions of a tool to a person. `response` is a text, or None if the person has not answered yet."""
     answers = st.none() | some(texts)
-    return st.builds(types.Interrupt, leaves.tool_use_ids(), leaves.tool_names(), leaves.json_values(), answers)
+    return st.builds(types.Interrupt, basics.tool_use_ids(), basics.tool_names(), basics.json_values(), answers)
 
 
 @cached
 def interrupt_exceptions(*, texts: Texts | None = None) -> st.SearchStrategy[types.InterruptException]:
     """InterruptExceptions for questions that the person has not answered yet."""
-    asked = st.builds(types.Interrupt, leaves.tool_use_ids(), leaves.tool_names(), st.none() | some(texts))
+    asked = st.builds(types.Interrupt, basics.tool_use_ids(), basics.tool_names(), st.none() | some(texts))
     return asked.map(types.InterruptException)
 
 
 def tool_contexts() -> st.SearchStrategy[types.ToolContext[None]]:
     """ToolContexts with a tool use and an invocation state; `agent` is None."""
-    return built(types.ToolContext[None], tool_uses(), st.none(), leaves.json_objects())
+    return built(types.ToolContext[None], tool_uses(), st.none(), basics.json_objects())
 
 
 interruptibles = tool_contexts

@@ -10,16 +10,17 @@ from hypothesis.errors import InvalidArgument
 
 from converse_harness import bedrock
 from converse_harness.stream.chunk import default_stop_reason
-from converse_strategies import leaves, metadata
-from converse_strategies.blocks import Block
-from converse_strategies.guardrails import has_intervened
-from converse_strategies.leaves import cached
+from converse_strategies import basics
+from converse_strategies.basics import cached
+from converse_strategies.message import metadata
+from converse_strategies.message.blocks import Block
+from converse_strategies.message.guardrails import has_intervened
 
 ADDITIONAL: Final = "additionalModelResponseFields"
 _EXTRA: Final[Mapping[str, Callable[[], st.SearchStrategy[Any]]]] = {
     "performanceConfig": metadata.performance_configs,
     "serviceTier": metadata.service_tiers,
-    ADDITIONAL: leaves.json_objects,
+    ADDITIONAL: basics.json_objects,
     "trace": metadata.traces,
 }
 """Strategies for members of ConverseResponse that only some answers have."""

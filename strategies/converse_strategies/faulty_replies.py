@@ -22,10 +22,10 @@ from converse_harness.faults.order import OrderFault
 from converse_harness.reply.body import BareBody, ErrorBody, EventsBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.http import GATEWAY_ERRORS
-from converse_strategies import leaves, requests, shapes
-from converse_strategies.blocks import streamable
-from converse_strategies.hostile import PLACES, with_blocks, witness
-from converse_strategies.leaves import Texts, cached, chosen, composite, sampled
+from converse_strategies import basics, requests, shapes
+from converse_strategies.basics import Texts, cached, chosen, composite, sampled
+from converse_strategies.broken_streams import PLACES, with_blocks, witness
+from converse_strategies.message.blocks import streamable
 
 _OPERATIONS: Final = ("Converse", "ConverseStream")
 
@@ -102,7 +102,7 @@ def stream_errors(
     try:
         after = where % max(1, sum(1 for _ in answer.events()))
         if name == _ERROR_FRAME:
-            return answer.error_frame_after(after, code, leaves.visible(message))
+            return answer.error_frame_after(after, code, basics.visible(message))
         if name == _UNKNOWN_EXCEPTION:
             return answer.fails_after(after, code, message, strict=False)
         return answer.fails_after(after, code, message, **_members(draw, shape))
@@ -316,7 +316,7 @@ def _error_names() -> tuple[str, ...]:
 @cache
 def _messages(name: str) -> Texts:
     known = (usual(name), *(wording.message for wording in _WORDINGS.get(name, {}).values()))
-    return st.sampled_from(list(dict.fromkeys(known))) | leaves.texts()
+    return st.sampled_from(list(dict.fromkeys(known))) | basics.texts()
 
 
 def _members(draw: st.DrawFn, name: str) -> dict[str, Any]:

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import bedrock
-from converse_strategies import leaves
-from converse_strategies.blocks import SERVER_TOOLS
+from converse_strategies import basics
+from converse_strategies.basics import Json, Texts, cached, composite, sampled
 from converse_strategies.json_schema.breaking import draw_broken
 from converse_strategies.json_schema.compiling import plan
 from converse_strategies.json_schema.plans import Drawing
 from converse_strategies.json_schema.schemas import draw_schema
-from converse_strategies.leaves import Json, Texts, cached, composite, sampled
-from converse_strategies.media import documents, images
+from converse_strategies.message.blocks import SERVER_TOOLS
+from converse_strategies.message.media import documents, images
 
 Spec = Mapping[str, Any]
 """A Tool, a ToolSpecification, or only a JSON Schema. In a ToolSpecification, the schema is directly in `inputSchema`,
@@ -38,10 +38,10 @@ def tool_specs(
     >>> find(tool_specs(), lambda spec: True)
     {'name': '0', 'inputSchema': {'json': {'type': 'object', 'properties': {}}}}
     """
-    spec: Json = {"name": draw(leaves.tool_names())}
+    spec: Json = {"name": draw(basics.tool_names())}
     bits = draw(_BITS)
     if bits & 1:
-        spec["description"] = draw(leaves.visible_texts(texts))
+        spec["description"] = draw(basics.visible_texts(texts))
     strict = bits >> 1 == 3 and schemas is None and bedrock.has_member("ToolSpecification", "strict")
     spec["inputSchema"] = {"json": draw_schema(draw, 4, strict=strict) if schemas is None else draw(schemas)}
     if strict:
@@ -61,7 +61,7 @@ def tools(draw: st.DrawFn, *, kinds: Collection[str] | None = None, texts: Texts
     {'cachePoint': {'type': 'default'}}
     """
     known = tuple(name for name in _TOOLS if bedrock.has_member("Tool", name))
-    kind = draw(st.sampled_from(leaves.chosen("tools", "kinds", kinds, known)))
+    kind = draw(st.sampled_from(basics.chosen("tools", "kinds", kinds, known)))
     return {"toolSpec": draw(tool_specs(texts=texts))} if kind == "toolSpec" else {kind: draw(_TOOLS[kind]())}
 
 
@@ -96,11 +96,11 @@ def tool_uses(
     {'toolUseId': 'tooluse_aaaaaaaaaaaaaaaaaaaaaa', 'name': 'get_weather', 'input': {'city': None}}
     """
     given = draw(spec) if isinstance(spec, st.SearchStrategy) else spec
-    use: Json = {"toolUseId": draw(leaves.tool_use_ids()), **draw(leaves.tool_use_types())}
+    use: Json = {"toolUseId": draw(basics.tool_use_ids()), **draw(basics.tool_use_types())}
     if given is None:
-        return {**use, "name": draw(leaves.tool_names()), "input": draw(leaves.json_objects())}
+        return {**use, "name": draw(basics.tool_names()), "input": draw(basics.json_objects())}
     name, schema = _read("tool_uses()", given)
-    use["name"] = draw(leaves.tool_names()) if name is None else name
+    use["name"] = draw(basics.tool_names()) if name is None else name
     return {**use, "input": _input(draw, "tool_uses()", schema, texts)}
 
 
@@ -122,17 +122,17 @@ def invalid_tool_uses(
     """
     given = draw(spec) if isinstance(spec, st.SearchStrategy) else spec
     name, schema = _read("invalid_tool_uses()", given)
-    use: Json = {"toolUseId": draw(leaves.tool_use_ids()), **draw(leaves.tool_use_types())}
+    use: Json = {"toolUseId": draw(basics.tool_use_ids()), **draw(basics.tool_use_types())}
     if name is None or draw(st.booleans()):
         broken = draw_broken(draw, "invalid_tool_uses()", schema, texts, objects=True)
         if broken is not None:
-            return {**use, "name": draw(leaves.tool_names()) if name is None else name, "input": broken.value}
+            return {**use, "name": draw(basics.tool_names()) if name is None else name, "input": broken.value}
     if name is None:
         raise InvalidArgument(
             f"invalid_tool_uses(): {given!r} has no name and allows every object, so nothing is wrong for it. Give a "
             "ToolSpecification with a name, or a schema that asks for something."
         )
-    other = draw(leaves.tool_names())
+    other = draw(basics.tool_names())
     if other == name:
         other = f"{name[:63]}{'1' if name[63:] == '0' else '0'}"
     return {**use, "name": other, "input": _input(draw, "invalid_tool_uses()", schema, texts)}
@@ -159,15 +159,15 @@ def tool_results(
     >>> find(tool_results(use), lambda result: result.get("status") == "error")
     {'toolUseId': 'tooluse_1', 'content': [{'text': '0'}], 'status': 'error'}
     """
-    allowed = leaves.chosen("tool_results", "kinds", kinds, tuple(RESULTS))
+    allowed = basics.chosen("tool_results", "kinds", kinds, tuple(RESULTS))
     given = draw(tool_use) if isinstance(tool_use, st.SearchStrategy) else tool_use
-    result: Json = {"toolUseId": draw(leaves.tool_use_ids()) if given is None else _id(given)}
+    result: Json = {"toolUseId": draw(basics.tool_use_ids()) if given is None else _id(given)}
     status = draw(_STATUSES)
     several = draw(st.lists(sampled(allowed), min_size=int(status == "error"), max_size=3))
     result["content"] = [{kind: draw(RESULTS[kind](texts))} for kind in several]
     names: set[str] = set()
     for document in (item["document"] for item in result["content"] if "document" in item):
-        document["name"] = leaves.distinct(document["name"], names, 200)
+        document["name"] = basics.distinct(document["name"], names, 200)
     if status is not None:
         result["status"] = status
     return result
@@ -217,7 +217,7 @@ def tool_choices(
     kind = draw(st.sampled_from(("auto", "any") if names == [] else ("auto", "any", "tool")))
     if kind != "tool":
         return {kind: {}}
-    return {"tool": {"name": draw(leaves.tool_names() if names is None else st.sampled_from(names))}}
+    return {"tool": {"name": draw(basics.tool_names() if names is None else st.sampled_from(names))}}
 
 
 _BITS: Final = st.integers(0, 7)
@@ -236,8 +236,8 @@ def cache_points() -> st.SearchStrategy[Json]:
 
 
 RESULTS: Final[Mapping[str, Callable[[Texts | None], st.SearchStrategy[Any]]]] = {
-    "text": leaves.visible_texts,
-    "json": lambda texts: leaves.json_objects(),
+    "text": basics.visible_texts,
+    "json": lambda texts: basics.json_objects(),
     "image": lambda texts: images(),
     "document": lambda texts: documents(),
 }

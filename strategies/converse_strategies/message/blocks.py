@@ -9,11 +9,11 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from converse_harness import bedrock
-from converse_strategies import leaves
-from converse_strategies.answer_plan import CLAUDE, HEADS, NOVA, Maker, plan_of, sent_by, tool_type
-from converse_strategies.citation import citations_content_blocks, kinds_of_web
-from converse_strategies.leaves import Texts, chosen, composite, sampled
-from converse_strategies.media import images
+from converse_strategies import basics
+from converse_strategies.basics import Texts, chosen, composite, sampled
+from converse_strategies.message.answer_plan import CLAUDE, HEADS, NOVA, Maker, plan_of, sent_by, tool_type
+from converse_strategies.message.citation import citations_content_blocks, kinds_of_web
+from converse_strategies.message.media import images
 
 Block = dict[str, Any]
 Message = dict[str, Any]
@@ -136,7 +136,7 @@ def weighted(kinds: tuple[str, ...], any_text: bool) -> tuple[tuple[str, bool], 
 
 
 def _texts(texts: Texts | None, special: bool) -> Texts:
-    return (leaves.special_texts() if special else leaves.texts()) if texts is None else texts
+    return (basics.special_texts() if special else basics.texts()) if texts is None else texts
 
 
 def _joined(parts: list[list[Block]]) -> list[Block]:
@@ -152,7 +152,7 @@ def rename_tools(parts: Iterable[Iterable[dict[str, Any] | None]]) -> None:
     used: set[str] = set()
     for part in parts:
         members = [member for member in part if member]
-        name = leaves.distinct(str(members[0]["toolUseId"]), used, 64) if members else ""
+        name = basics.distinct(str(members[0]["toolUseId"]), used, 64) if members else ""
         for member in members:
             member["toolUseId"] = name
 
@@ -171,8 +171,8 @@ def draw_block(draw: st.DrawFn, kind: str, texts: Texts, maker: Maker = CLAUDE, 
 def _reasoning(draw: st.DrawFn, texts: Texts, maker: Maker, *, special: bool = False) -> dict[str, Any]:
     form = draw(_SPECIAL_FORMS if special else _REASONING_FORMS) if maker.signs else "unsigned"
     if form == "redacted":
-        return {"redactedContent": draw(leaves.BLOBS)}
-    signed = {"signature": draw(leaves.signatures())} if form != "unsigned" else {}
+        return {"redactedContent": draw(basics.BLOBS)}
+    signed = {"signature": draw(basics.signatures())} if form != "unsigned" else {}
     return {"reasoningText": {"text": "" if form == "omitted" else draw(texts), **signed}}
 
 
@@ -180,18 +180,18 @@ def _reasoning(draw: st.DrawFn, texts: Texts, maker: Maker, *, special: bool = F
 def _tool_result(draw: st.DrawFn) -> dict[str, Any]:
     items = draw(_RESULT_ITEMS)
     content = [{"json": item} if isinstance(item, dict) else {"text": item} for item in items]
-    result: dict[str, Any] = {"toolUseId": draw(leaves.tool_use_ids()), "content": content}
+    result: dict[str, Any] = {"toolUseId": draw(basics.tool_use_ids()), "content": content}
     status = draw(_STATUSES)
     if status is not None and (content or status != "error"):
         result["status"] = status
     return result
 
 
-@leaves.cached
+@basics.cached
 def _tool_uses(maker: Maker, *, special: bool) -> st.SearchStrategy[dict[str, Any]]:
     uses = _SPECIAL_TOOL_USES if special else _TOOL_USES
     more = tool_type(maker)
-    return leaves.made(uses, lambda use: {**use, **more}) if more else uses
+    return basics.made(uses, lambda use: {**use, **more}) if more else uses
 
 
 def _server_tool(draw: st.DrawFn, result: Block) -> tuple[Block, Block]:
@@ -203,8 +203,8 @@ def _server_tool(draw: st.DrawFn, result: Block) -> tuple[Block, Block]:
 
 _INPUTS: Final[st.SearchStrategy[dict[str, Any]]] = st.one_of(
     st.fixed_dictionaries(dict[str, st.SearchStrategy[Any]]()),
-    st.dictionaries(leaves.texts(), leaves.texts(), min_size=1, max_size=1),
-    leaves.json_objects(),
+    st.dictionaries(basics.texts(), basics.texts(), min_size=1, max_size=1),
+    basics.json_objects(),
 )
 """Inputs of tools. Two of the three alternatives are simple, because any JSON object takes longer to draw than the rest
 of a block."""
@@ -214,16 +214,16 @@ _SPECIAL_FORMS: Final = st.sampled_from(("unsigned", "signed", "omitted"))
 """The forms of reasoning with special texts. "omitted" is signed but without text, as newer models of Claude send it.
 """
 
-_RESULT_ITEMS: Final = st.lists(leaves.texts() | leaves.json_objects(), max_size=3)
+_RESULT_ITEMS: Final = st.lists(basics.texts() | basics.json_objects(), max_size=3)
 _STATUSES: Final = st.sampled_from((None, "success", "error", "error"))
 _TOOL_USES: Final = st.fixed_dictionaries(
-    {"toolUseId": leaves.tool_use_ids(), "name": leaves.tool_names(), "input": _INPUTS}
+    {"toolUseId": basics.tool_use_ids(), "name": basics.tool_names(), "input": _INPUTS}
 )
 _SPECIAL_TOOL_USES: Final[st.SearchStrategy[dict[str, Any]]] = st.fixed_dictionaries(
     {
-        "toolUseId": leaves.tool_use_ids(),
+        "toolUseId": basics.tool_use_ids(),
         "name": st.just("0"),
-        "input": st.fixed_dictionaries({"0": leaves.special_texts(), "1": leaves.special_numbers()}),
+        "input": st.fixed_dictionaries({"0": basics.special_texts(), "1": basics.special_numbers()}),
     }
 )
 _BLOCKS: Final[Mapping[str, Callable[[Texts, Maker], st.SearchStrategy[Any]]]] = {

@@ -10,11 +10,11 @@ from typing import Any, Final, NamedTuple
 from hypothesis import strategies as st
 
 from converse_harness import bedrock
-from converse_strategies import leaves
-from converse_strategies.blocks import Block, Message, assistant_messages, draw_block, rename_tools, streamable
-from converse_strategies.leaves import Texts, cached, chosen, composite, sampled
-from converse_strategies.media import audios, documents, images, videos
-from converse_strategies.tools import cache_points, tool_results, tool_uses
+from converse_strategies import basics
+from converse_strategies.basics import Texts, cached, chosen, composite, sampled
+from converse_strategies.message.blocks import Block, Message, assistant_messages, draw_block, rename_tools, streamable
+from converse_strategies.message.media import audios, documents, images, videos
+from converse_strategies.message.tools import cache_points, tool_results, tool_uses
 
 MAX_DOCUMENTS: Final = 5
 MAX_IMAGES: Final = 20
@@ -39,7 +39,7 @@ def user_messages(
     >>> find(user_messages(), lambda message: True)
     {'role': 'user', 'content': [{'text': '0'}]}
     """
-    some = leaves.visible_texts(texts)
+    some = basics.visible_texts(texts)
     return {"role": "user", "content": _draw_user_content(draw, _user_kinds(kinds), some, max_blocks, Used())}
 
 
@@ -88,7 +88,7 @@ class Used:
         if kind == "cachePoint":
             self.caches_briefly = shorten(block[kind], self.caches_briefly)
         if kind == "document":
-            block[kind]["name"] = leaves.distinct(str(block[kind]["name"]), self.documents, 200)
+            block[kind]["name"] = basics.distinct(str(block[kind]["name"]), self.documents, 200)
         return True
 
 
@@ -196,7 +196,7 @@ def conversations(
     >>> [message["role"] for message in find(conversations(min_turns=1), lambda messages: True)]
     ['user', 'assistant', 'user']
     """
-    some = leaves.visible_texts(texts)
+    some = basics.visible_texts(texts)
     of_assistant, of_user = _kinds_of(kinds, tools)
     used = Used()
     opening = _draw_user_content(draw, of_user, some, 2, used)

@@ -7,8 +7,8 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from converse_harness import bedrock
-from converse_strategies.guardrails import guardrail_traces
-from converse_strategies.leaves import composite, sampled
+from converse_strategies.basics import composite, sampled
+from converse_strategies.message.guardrails import guardrail_traces
 
 _MOST_TOKENS: Final = 2_000_000
 _TOKENS: Final = st.integers(1, _MOST_TOKENS)

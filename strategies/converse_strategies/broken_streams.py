@@ -16,8 +16,8 @@ from converse_harness.bedrock.families import NEUTRAL
 from converse_harness.faults import NOT_SENDABLE
 from converse_harness.faults.order import ORDER_FAULTS, OrderFault
 from converse_harness.stream.chunk import ByFamily, chunk, cut_message, default_stop_reason
-from converse_strategies.blocks import Block, streamable
-from converse_strategies.leaves import Texts, chosen, composite, sampled
+from converse_strategies.basics import Texts, chosen, composite, sampled
+from converse_strategies.message.blocks import Block, streamable
 from converse_strategies.streams import Event, stream_events
 
 PLACES: Final = st.integers(0, 2**16)

@@ -13,8 +13,8 @@ from hypothesis.errors import InvalidArgument
 
 from converse_harness.bedrock.citations import Source, locations, read_source
 from converse_harness.errors import ReplyError
-from converse_strategies import leaves
-from converse_strategies.leaves import Texts, chosen, composite, sampled
+from converse_strategies import basics
+from converse_strategies.basics import Texts, chosen, composite, sampled
 
 Document = Mapping[str, Any]
 
@@ -60,7 +60,7 @@ def citations(
     {'location': {'documentChar': {'documentIndex': 0, 'start': 0, 'end': 1}},
      'sourceContent': [{'text': 'T'}], 'title': 'policy'}
     """
-    some = leaves.texts() if texts is None else texts
+    some = basics.texts() if texts is None else texts
     return _draw_citation(draw, _choose(draw, "citations", document, kinds), index, some)
 
 
@@ -100,7 +100,7 @@ def citations_content_blocks(
     >>> block["content"]
     [{'text': ''}]
     """
-    some = leaves.texts() if texts is None else texts
+    some = basics.texts() if texts is None else texts
     # The arguments are checked here and not only in `citations`, so that an error message names this function.
     known = _kinds("citations_content_blocks", document, kinds)
     if max_citations < 1:

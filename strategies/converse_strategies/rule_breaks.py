@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from converse_harness import bedrock
 from converse_harness.bedrock.models import bare, standing
 from converse_harness.bedrock.rules import RULES, refusals_of
-from converse_strategies import leaves
-from converse_strategies.leaves import Json, Texts, chosen, composite
+from converse_strategies import basics
+from converse_strategies.basics import Json, Texts, chosen, composite
 from converse_strategies.requests import asked, converse_requests
 
 Break = Callable[[st.DrawFn, Json], None]
@@ -209,12 +209,12 @@ _OTHER_DRAFTS: Final[list[Json]] = [
 
 BREAKS: Final[Mapping[str, Break]] = {
     "model_id_is_well_formed": _say(_members(modelId=_MISSPELT)),
-    "model_exists": _say(st.fixed_dictionaries({"modelId": leaves.tool_names()})),
+    "model_exists": _say(st.fixed_dictionaries({"modelId": basics.tool_names()})),
     "model_converses": _say(_members(modelId="amazon.nova-2-sonic-v1:0")),
     "model_is_not_retired": _say(_members(modelId="us.amazon.nova-premier-v1:0")),
     "constraints_hold": _say(_UNMODELLED),
     "service_tier_is_one": _say(_members(serviceTier={"type": "cheapest"})),
-    "prompts_have_settings_of_their_own": _say(_members(modelId=leaves.PROMPT, inferenceConfig={})),
+    "prompts_have_settings_of_their_own": _say(_members(modelId=basics.PROMPT, inferenceConfig={})),
     "conversation_is_not_empty": _say(_members(messages=[])),
     "first_message_is_the_users": _begin_with_the_assistant,
     "users_do_not_use_tools": _add(_assistant(_TEXT), _user(_use("a")), tools=True),
@@ -385,7 +385,7 @@ class Refused(NamedTuple):
 
 
 MODELS: Final = (
-    *leaves.MODEL_IDS,
+    *basics.MODEL_IDS,
     "us.anthropic.claude-3-7-sonnet-20250219-v1:0",
     "us.anthropic.claude-sonnet-4-20250514-v1:0",
     "us.anthropic.claude-haiku-4-5-20251001-v1:0",

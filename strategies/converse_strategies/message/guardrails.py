@@ -18,8 +18,8 @@ from hypothesis.errors import InvalidArgument
 
 from converse_harness import bedrock
 from converse_harness.bedrock.guardrails import REASONS
-from converse_strategies import leaves, shapes
-from converse_strategies.leaves import Texts, cached, chosen, composite, sampled
+from converse_strategies import basics, shapes
+from converse_strategies.basics import Texts, cached, chosen, composite, sampled
 
 Assessment = dict[str, Any]
 
@@ -30,7 +30,7 @@ _RULES: Final = st.text(string.ascii_lowercase + string.digits, min_size=12, max
 _MOST_CHARACTERS: Final = 1000
 """The maximum length, in characters, of a text in a finding of automated reasoning, according to AWS's API model."""
 
-VERSIONS: Final = leaves.made(st.integers(0, 99), lambda number: str(number) if number else "DRAFT")
+VERSIONS: Final = basics.made(st.integers(0, 99), lambda number: str(number) if number else "DRAFT")
 _RARELY: Final = st.sampled_from((False, False, False, True))
 """Strategy for whether a second guardrail, or a second assessment of an output, is drawn. It is rare, because each
 assessment takes time.
@@ -66,7 +66,7 @@ def guardrail_traces(
     >>> trace["inputAssessment"]["0"]["sensitiveInformationPolicy"]["piiEntities"]
     [{'match': '', 'type': 'ADDRESS', 'action': 'ANONYMIZED', 'detected': True}]
     """
-    some = leaves.texts() if texts is None else texts
+    some = basics.texts() if texts is None else texts
     wanted, least = _wanted("guardrail_traces", policies, actions)
     ids = list(dict.fromkeys(draw(IDS) for _ in range(1 + draw(_RARELY))))
     answered = draw(st.booleans())
@@ -110,7 +110,7 @@ def guardrail_assessments(
     >>> find(guardrail_assessments(policies=["topicPolicy"], actions=["BLOCKED"]), lambda assessment: True)
     {'topicPolicy': {'topics': [{'name': '', 'type': 'DENY', 'action': 'BLOCKED', 'detected': True}]}}
     """
-    some = leaves.texts() if texts is None else texts
+    some = basics.texts() if texts is None else texts
     wanted, least = _wanted("guardrail_assessments", policies, actions)
     return _draw_assessment(draw, draw(IDS), wanted, least, some)
 
@@ -224,11 +224,11 @@ def _draw_assessment(draw: st.DrawFn, id: str, wanted: _Wanted, least: int, text
 
 @cached
 def _findings(texts: Texts) -> st.SearchStrategy[dict[str, Any]]:
-    policies = leaves.made(_RULES, lambda rule: f"{_ACCOUNT}:automated-reasoning-policy/{rule}:1")
+    policies = basics.made(_RULES, lambda rule: f"{_ACCOUNT}:automated-reasoning-policy/{rule}:1")
     return shapes.values(
         "GuardrailAutomatedReasoningFinding",
         overrides={"GuardrailAutomatedReasoningPolicyVersionArn": policies},
-        texts=leaves.made(texts, lambda text: text[:_MOST_CHARACTERS]),
+        texts=basics.made(texts, lambda text: text[:_MOST_CHARACTERS]),
     )
 
 
@@ -300,7 +300,7 @@ def _entries(entry: str, actions: frozenset[str], texts: Texts) -> st.SearchStra
         whole = {**form, **rest}
         return {name: whole[name] for name in members if name in whole}
 
-    return leaves.made(st.tuples(forms, st.fixed_dictionaries({**free, **numbers})), entry_of)
+    return basics.made(st.tuples(forms, st.fixed_dictionaries({**free, **numbers})), entry_of)
 
 
 def _grounding(one: int, other: int, *, detected: bool) -> dict[str, float]:

@@ -23,8 +23,8 @@ from hypothesis.errors import InvalidArgument
 from converse_harness import bedrock
 from converse_harness.samples import content
 from converse_harness.samples.content import png
-from converse_strategies import leaves
-from converse_strategies.leaves import Texts, cached, chosen, composite
+from converse_strategies import basics
+from converse_strategies.basics import Texts, cached, chosen, composite
 
 Text = Callable[[Sequence[str]], bytes]
 """Function that takes paragraphs, and returns the bytes of a file that contains them, for example as lines or rows."""
@@ -253,10 +253,10 @@ def documents(
     source, form = draw(_pairs("documents", "Document", formats, sources))
     block: Block = {"format": form} if form else {}
     block["name"] = draw(document_names() if names is None else names)
-    paragraphs = st.lists(leaves.visible_texts(texts), min_size=1, max_size=3)
+    paragraphs = st.lists(basics.visible_texts(texts), min_size=1, max_size=3)
     match source:
         case "text":
-            block["source"] = {"text": draw(leaves.visible_texts(texts))}
+            block["source"] = {"text": draw(basics.visible_texts(texts))}
         case "content":
             block["source"] = {"content": [{"text": text} for text in draw(paragraphs)]}
         case "bytes":
@@ -268,7 +268,7 @@ def documents(
             block["source"] = _draw_s3(draw, form)
     context, cited = draw(_EXTRAS)
     if context:
-        block["context"] = draw(leaves.visible_texts(texts))
+        block["context"] = draw(basics.visible_texts(texts))
     if source in ("text", "content"):
         cited = True  # for these sources, Bedrock requires that citations are enabled
     if cited is not None:
@@ -321,7 +321,7 @@ def document_names() -> Texts:
     >>> find(document_names(), lambda name: " " in name)
     '0 0'
     """
-    return leaves.made(_NAMES, lambda name: " ".join(name.split()) or "0")
+    return basics.made(_NAMES, lambda name: " ".join(name.split()) or "0")
 
 
 _BUILT: Final[Mapping[str, Mapping[str, Any]]] = {

@@ -1,0 +1,1 @@
+"""Parts of messages: blocks of the assistant, tools, files, citations, guardrails, and whole messages."""
