@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from converse_harness import reply
-from converse_harness.cli.serving import load
+from converse_harness.cli.server_output import load
 from converse_harness.endpoint import failure_texts
 from converse_harness.server.control import openapi, patterns
 from converse_harness.stream.http import Request

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from converse_harness import ConverseServer, Fake, HttpxFake, UnexpectedCall
-from converse_harness.cli.serving import print_call
+from converse_harness.cli.server_output import print_call
 from converse_harness.features.report.calls import views_of
 from converse_harness.server.asgi import ConverseApp
 

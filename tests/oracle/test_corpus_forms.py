@@ -17,7 +17,7 @@ from urllib.parse import quote
 import pytest
 
 from converse_harness import Endpoint, reply
-from converse_harness.bedrock.answer_forms import (
+from converse_harness.bedrock.answer_members import (
     CACHE_COUNTERS,
     COUNTERS,
     TOOL_USE_TYPES,

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from converse_harness.bedrock.answer_forms import CACHE_COUNTERS, COUNTERS, READ, TOOL_USE_TYPES, OtherForm
+from converse_harness.bedrock.answer_members import CACHE_COUNTERS, COUNTERS, READ, TOOL_USE_TYPES, OtherForm
 from converse_harness.bedrock.families import FAMILIES, TOKENS, WHOLE, WORDS, Lengths
 from converse_harness.bedrock.models import MODELS, cut_as
 from converse_harness.bedrock.rules.rule import Claude, Models

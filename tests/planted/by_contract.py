@@ -14,9 +14,9 @@ from botocore.eventstream import EventStreamBuffer
 
 from converse_harness.cases import CASES
 from converse_harness.contract import ConsumerContract, Outcome, Target, ToolCall, VerdictLevel
+from converse_harness.contract.failure_texts import Tried
 from converse_harness.contract.properties import PROPERTIES, PropertyDraw
 from converse_harness.contract.trying import attempt, opened
-from converse_harness.contract.verdicts import Tried
 from converse_harness.reply.reply import Reply
 from tests.planted.answers import Answer, Event
 from tests.planted.bugs import BUGS, CONSUMERS, Bug, Read

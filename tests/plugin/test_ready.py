@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from converse_harness.cli.serving import ready_file
+from converse_harness.cli.server_output import ready_file
 from converse_harness.cli.terminal import CommandFailed
 from tests.plugin.test_serve import COMMAND, run, serving
 from tests.untraced import untraced

@@ -20,7 +20,7 @@ import pytest
 
 from converse_harness import reply
 from converse_harness.cli import main
-from converse_harness.cli.serving import CannotServe, Ended, Watcher, call_next, load
+from converse_harness.cli.server_output import CannotServe, Ended, Watcher, call_next, load
 from converse_harness.intercept.clients import ACCESS_KEY, REGION, SECRET_KEY
 from tests.untraced import untraced
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from converse_harness.cli.serving import CannotServe, load
+from converse_harness.cli.server_output import CannotServe, load
 
 ECHO = """
 from converse_harness import reply

@@ -12,7 +12,7 @@ import pytest
 
 from converse_harness import recording
 from converse_harness.cli import main
-from converse_harness.cli.serving import counted_in, load
+from converse_harness.cli.server_output import counted_in, load
 from converse_harness.errors import DamagedData
 from converse_harness.recordings.format.exchanges import reply_of
 from converse_harness.recordings.format.read import read

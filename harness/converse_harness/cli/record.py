@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, NoReturn
 from urllib.parse import urlsplit
 
-from converse_harness.cli.serving import ADDRESS, Ended, announce, call_next, print_call, running
+from converse_harness.cli.server_output import ADDRESS, Ended, announce, call_next, print_call, running
 from converse_harness.cli.terminal import (
     BOLD,
     REDACT,

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 
 from converse_harness.bedrock.rules import LEVELS
 from converse_harness.cases import CASES
-from converse_harness.cli.serving import (
+from converse_harness.cli.server_output import (
     ADDRESS,
     Ended,
     Watcher,

@@ -21,13 +21,13 @@ from typing import Any, ClassVar, cast
 import pytest
 
 from converse_harness.cases import CASES, Case
+from converse_harness.contract.failure_texts import NotHandled, Seen, Tried, counted, failure, note
 from converse_harness.contract.judging import HANDLED, Flaw, Verdict, VerdictLevel, verdict_of
 from converse_harness.contract.outcome import Outcome, ToolCall
 from converse_harness.contract.properties import PROPERTIES, PropertyDraw, Unending
 from converse_harness.contract.running import Adapter, SetUpFailed, Target
 from converse_harness.contract.settings import SETTINGS, check, takes_arguments
 from converse_harness.contract.trying import attempt, in_full_once, opened
-from converse_harness.contract.verdicts import NotHandled, Seen, Tried, counted, failure, note
 from converse_harness.errors import ReplyError
 from converse_harness.plugin.settings import own_fakes
 from converse_harness.reply.reply import Reply

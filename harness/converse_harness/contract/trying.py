@@ -10,10 +10,10 @@ from weakref import WeakKeyDictionary
 
 from converse_harness import reply
 from converse_harness.contract.expectations import SHOWN_BY, expectation_of, is_endless, unshown
+from converse_harness.contract.failure_texts import Failed, Seen, Tried
 from converse_harness.contract.judging import FOLLOW_UP, Flaw, Verdict, judge, mishandled
 from converse_harness.contract.outcome import Outcome
 from converse_harness.contract.running import PATIENT, SHORT_TIME, OwnRun, SetUpFailed, Target, run
-from converse_harness.contract.verdicts import Failed, Seen, Tried
 from converse_harness.errors import CallError, ReplyError
 from converse_harness.reply.reply import Reply
 

@@ -31,7 +31,7 @@ from converse_harness.errors import ChangedHistory, ConverseHarnessError, Damage
 from converse_harness.faults.model import Transport
 from converse_harness.notes import Note
 from converse_harness.reply.body import ErrorBody
-from converse_harness.reply.output import OperationOutput
+from converse_harness.reply.operation_output import OperationOutput
 from converse_harness.reply.reply import Reply
 from converse_harness.secrets.mask import mask_headers
 from converse_harness.settings import HistoryLevel, check_settings

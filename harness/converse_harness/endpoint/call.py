@@ -18,7 +18,7 @@ from converse_harness.features import with_methods_of_features
 from converse_harness.json_values import member_of, object_of
 from converse_harness.notes import Note
 from converse_harness.reply.body import summarize_block
-from converse_harness.reply.output import OperationOutput
+from converse_harness.reply.operation_output import OperationOutput
 from converse_harness.reply.reply import Reply
 from converse_harness.secrets.mask import mask
 from converse_harness.stream.assemble import Response, assemble

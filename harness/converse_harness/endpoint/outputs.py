@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 from converse_harness import bedrock
 from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.errors import Advice, ReplyError
-from converse_harness.reply.output import OperationOutput
+from converse_harness.reply.operation_output import OperationOutput
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.http import HttpResponse, json_response
 

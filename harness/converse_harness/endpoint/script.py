@@ -15,7 +15,7 @@ from converse_harness.endpoint.condition import Condition, blame, check_answer, 
 from converse_harness.endpoint.operations import is_failure
 from converse_harness.endpoint.outputs import Handler, check_output
 from converse_harness.errors import Advice, DamagedData, ReplyError
-from converse_harness.reply.output import OperationOutput, output
+from converse_harness.reply.operation_output import OperationOutput, output
 from converse_harness.reply.reply import Reply
 from converse_harness.reply.usable import Usable
 from converse_harness.user_lines import UserLine, calling_line

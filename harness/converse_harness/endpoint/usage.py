@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from converse_harness.bedrock.answer_forms import COUNTERS, READ, cache_counters
+from converse_harness.bedrock.answer_members import COUNTERS, READ, cache_counters
 from converse_harness.bedrock.models import standing
 from converse_harness.bedrock.rules.request import INVOKED, conversation_in, invoke_body
 from converse_harness.endpoint.call import Call

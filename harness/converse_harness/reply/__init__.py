@@ -32,7 +32,7 @@ from converse_harness.reply.failures import (
 )
 from converse_harness.reply.guardrails import guardrail_blocked, guardrail_masked, guardrail_passed
 from converse_harness.reply.messages import cited, json, message, reasoning, text, tool_use, tool_uses
-from converse_harness.reply.output import output
+from converse_harness.reply.operation_output import output
 
 __all__ = [
     "access_denied",

@@ -7,7 +7,7 @@ from typing import Final
 
 from converse_harness.features.report.view.answer import answer_html, counted, folded, milliseconds, text_html, titled
 from converse_harness.features.report.view.html import Html, anchor, element, joined
-from converse_harness.features.report.view.request import request_html
+from converse_harness.features.report.view.request_changes import request_html
 from converse_harness.features.report.view.view import CallView
 
 _WIDTH: Final = 1000
