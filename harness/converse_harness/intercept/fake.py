@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from copy import copy
-from typing import Any, ClassVar, Final, Literal, Self, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, TypedDict
 from weakref import WeakSet
 
 from converse_harness.bedrock.rules import RuleLevel
@@ -23,10 +23,12 @@ from converse_harness.intercept.clients import KEYS
 from converse_harness.intercept.guard import children
 from converse_harness.intercept.scripting import Scripting
 from converse_harness.notes import Note, hand_in, withdraw
-from converse_harness.recordings.record.write import AnyExchange, SessionWriter
 from converse_harness.secrets.process import see_environ
 from converse_harness.settings import HistoryLevel, check_settings
 from converse_harness.stream.http import Request
+
+if TYPE_CHECKING:
+    from converse_harness.recordings.record.write import AnyExchange, SessionWriter
 
 Strictness = Literal["fail", "allow"]
 """Whether unused replies, or unexpected calls, make the test fail ("fail") or not ("allow")."""

@@ -22,7 +22,7 @@ import os
 import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import botocore.exceptions
 from botocore.awsrequest import AWSResponse
@@ -36,8 +36,10 @@ from converse_harness.intercept.capture import CapturingBody, forwarding
 from converse_harness.intercept.exchange import OpenFake, ResponseReader, TransportExchange, headers
 from converse_harness.intercept.guard.connections import raise_blocked, refuse_unsigned
 from converse_harness.intercept.patches import replacement
-from converse_harness.recordings.record.write import AnyExchange
 from converse_harness.stream.http import HttpResponse, Request
+
+if TYPE_CHECKING:
+    from converse_harness.recordings.record.write import AnyExchange
 
 _CODEC = ("utf-8", "surrogateescape")
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache, partial
 from types import ModuleType
-from typing import Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 from urllib.parse import urlsplit
 
 from converse_harness.endpoint.operations import route
@@ -28,8 +28,10 @@ from converse_harness.intercept.exchange import ResponseReader, TransportExchang
 from converse_harness.intercept.fake import Fake
 from converse_harness.intercept.guard.hosts import is_bedrock_host
 from converse_harness.intercept.patches import replacement
-from converse_harness.recordings.record.write import AnyExchange
 from converse_harness.stream.http import Request
+
+if TYPE_CHECKING:
+    from converse_harness.recordings.record.write import AnyExchange
 
 _FAILURES: Final = {
     "connection refused": ("ConnectError", "[Errno 111] Connection refused"),
