@@ -1,13 +1,13 @@
 # The only list of the public names: `__init__.py` reads these lines when the first is used.
 
 from converse_strategies.basics import faker_texts as faker_texts
+from converse_strategies.broken_replies import FaultyReply as FaultyReply
+from converse_strategies.broken_replies import errors as errors
+from converse_strategies.broken_replies import faulty_replies as faulty_replies
+from converse_strategies.broken_replies import protocol_faults as protocol_faults
+from converse_strategies.broken_replies import stream_errors as stream_errors
 from converse_strategies.broken_streams import HostileStream as HostileStream
 from converse_strategies.broken_streams import hostile_stream_events as hostile_stream_events
-from converse_strategies.faulty_replies import FaultyReply as FaultyReply
-from converse_strategies.faulty_replies import errors as errors
-from converse_strategies.faulty_replies import faulty_replies as faulty_replies
-from converse_strategies.faulty_replies import protocol_faults as protocol_faults
-from converse_strategies.faulty_replies import stream_errors as stream_errors
 from converse_strategies.json_schema import BrokenValue as BrokenValue
 from converse_strategies.json_schema import broken_values as broken_values
 from converse_strategies.json_schema import json_schemas as json_schemas

@@ -1,15 +1,23 @@
-"""Counts the house: modules, classes, names that occur twice, circles, layers, lines.
+"""Counts the house: files, floors and lines of each folder; core and features; what a fake with boto loads.
 
 `python -m tests.house.measure [CHECKOUT]`
 """
 
 import ast
 import io
+import json
+import os
+import subprocess
 import sys
 import tokenize
 import tomllib
 from collections import Counter
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
+
+from converse_harness.features import FEATURES
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = {"converse_harness": "harness", "converse_strategies": "strategies"}
@@ -27,6 +35,7 @@ _TEXT = {
 }
 
 
+@cache
 def modules(root: Path = ROOT) -> dict[str, ast.Module]:
     """Every module of the product by its dotted name."""
     found = {}
@@ -56,10 +65,10 @@ def twice(trees: dict[str, ast.Module]) -> dict[str, list[str]]:
 
 
 def imports(trees: dict[str, ast.Module]) -> dict[str, set[str]]:
-    """Which modules of the product each module imports: at once, when it is used, or for type checkers."""
+    """Which modules of the product each module imports at run time: at once, or when it is used."""
     found: dict[str, set[str]] = {module: set() for module in trees}
     for module, tree in trees.items():
-        for node in ast.walk(tree):
+        for node in _at_run_time(tree):
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom):
@@ -71,12 +80,93 @@ def imports(trees: dict[str, ast.Module]) -> dict[str, set[str]]:
     return found
 
 
+def _at_run_time(tree: ast.AST) -> list[ast.AST]:
+    """All nodes but those that only type checkers read."""
+    found: list[ast.AST] = []
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            found += [inner for each in node.orelse for inner in (each, *_at_run_time(each))]
+        else:
+            found += [node, *_at_run_time(node)]
+    return found
+
+
 def circles(trees: dict[str, ast.Module]) -> list[list[str]]:
-    """Groups of modules that need each other."""
+    """Groups of modules that need each other at run time."""
     edges = imports(trees)
     reach = {module: _reached(module, edges) for module in edges}
     groups = {frozenset(other for other in reach[module] if module in reach[other]) for module in edges}
     return sorted(sorted(group) for group in groups if group)
+
+
+class Folder(NamedTuple):
+    """What a folder has, without the folders in it. A floor is a module and those below it that it imports."""
+
+    files: int
+    floors: int
+    lines: int
+
+
+@cache
+def folders(root: Path = ROOT) -> dict[str, Folder]:
+    """The folders of the product by their paths below the packages. The face of a folder is no file of it."""
+    trees = modules(root)
+    edges = imports(trees)
+    found = {}
+    for package, place in PACKAGES.items():
+        for face in sorted((root / place / package).rglob("__init__.py")):
+            folder = face.parent
+            name = ".".join(folder.relative_to(root / place).parts)
+            files = [file for file in folder.glob("*.py") if file != face]
+            inside = {f"{name}.{file.stem}" for file in files}
+            lines = sum(len(file.read_text("utf-8").splitlines()) for file in (face, *files))
+            found[name] = Folder(len(files), _floors(inside, edges), lines)
+    return found
+
+
+def _floors(modules: set[str], edges: dict[str, set[str]]) -> int:
+    """The length of the longest chain of imports among these modules."""
+    height: dict[str, int] = {}
+
+    def of(module: str) -> int:
+        if module not in height:
+            height[module] = 0  # a circle ends here
+            height[module] = 1 + max((of(other) for other in edges[module] & modules), default=0)
+        return height[module]
+
+    return max(map(of, modules), default=0)
+
+
+def by_feature(found: Mapping[str, Folder]) -> dict[str, int]:
+    """The lines of each feature."""
+    prefix = "converse_harness.features."
+    lines: Counter[str] = Counter()
+    for name, folder in found.items():
+        if name.startswith(prefix):
+            lines[name.removeprefix(prefix).partition(".")[0]] += folder.lines
+    return dict(sorted(lines.items()))
+
+
+ANSWERED = """
+import json, sys
+from converse_harness import fake_converse, reply
+from converse_harness.intercept.clients import create_client
+with fake_converse(reply.text("hi")):
+    asked = [{"role": "user", "content": [{"text": "hi"}]}]
+    answer = create_client().converse_stream(modelId="us.amazon.nova-lite-v1:0", messages=asked)
+    assert len([*answer["stream"]]) > 3
+print(json.dumps({name: each.__file__ for name, each in sys.modules.items() if name.startswith("converse_harness")}))
+"""
+"""A program that streams one answer to a boto client, and prints the modules of the product that are loaded."""
+
+
+def loaded(root: Path = ROOT) -> dict[str, int]:
+    """The modules of the harness that a fake with boto loads, with their lines."""
+    path = os.pathsep.join(str(root / folder) for folder in PACKAGES.values())
+    environ = {**os.environ, "PYTHONPATH": path}
+    run = subprocess.run([sys.executable, "-c", ANSWERED], capture_output=True, text=True, check=True, env=environ)
+    files: dict[str, str] = json.loads(run.stdout)
+    return {name: len(Path(file).read_text("utf-8").splitlines()) for name, file in files.items()}
 
 
 def _reached(start: str, edges: dict[str, set[str]]) -> set[str]:
@@ -154,6 +244,18 @@ def _is_table(value: ast.expr) -> bool:
 def main(root: Path) -> None:
     """Print the measures of a checkout."""
     trees = modules(root)
+    print(f"{'folder':52}files floors  lines")
+    found = folders(root)
+    for name, folder in found.items():
+        print(f"{name:52}{folder.files:5}{folder.floors:7}{folder.lines:7}")
+    print()
+    features = by_feature(found)
+    for name, count in features.items():
+        print(f"feature {name:24}{count:7} of {FEATURES[name].lines}")
+    harness = sum(folder.lines for name, folder in found.items() if name.startswith("converse_harness"))
+    print(f"{'features':32}{sum(features.values()):7}")
+    print(f"{'core':32}{harness - sum(features.values()):7}")
+    print()
     print(f"modules          {len(trees):6}")
     print(f"classes          {len(classes(trees)):6}")
     print(f"names twice      {len(twice(trees)):6}  {', '.join(twice(trees))}")
@@ -161,6 +263,8 @@ def main(root: Path) -> None:
     for circle in circles(trees):
         print(f"                         {' '.join(circle)}")
     print(f"layers           {layers(root):6}")
+    needed = loaded(root)
+    print(f"a fake with boto loads {len(needed)} modules with {sum(needed.values()):,} lines")
     for name, number in lines(root).items():
         print(f"lines: {name:32}{number:6}")
 

@@ -150,11 +150,35 @@ def of_class(name: str, kind: type) -> Iterator[str]:
     yield f"class {name}{f'({bases})' if bases else ''}{f': {signature(kind)}' if constructor else ''}"
     members: dict[str, str] = {}
     for each in ours:
+        for member in [*vars(each)]:
+            getattr(each, member, None)  # what a feature adds is loaded when it is used first
         fields = {field: f": {annotation(its)}" for field, its in inspect.get_annotations(each).items()}
         for member, value in {**fields, **vars(each)}.items():
             if not member.startswith("_") and (text := of_member(value)) is not None:
                 members[member] = text
     yield from (f"    .{member}{text}" for member, text in sorted(members.items()))
+
+
+def without_docstring() -> list[str]:
+    """The public functions and classes, and their methods and properties, that have no docstring."""
+    found: list[str] = []
+    for module_name in MODULES:
+        module = importlib.import_module(module_name)
+        for name in ONLY.get(module_name) or getattr(module, "__all__", None) or dir(module):
+            value = getattr(module, name)
+            if inspect.isroutine(value) or isinstance(value, type):
+                parts = {name: value, **{f"{name}.{member}": each for member, each in _members(value)}}
+                found += [f"{module_name}.{part}" for part, each in parts.items() if not inspect.getdoc(each)]
+    return found
+
+
+def _members(kind: object) -> Iterator[tuple[str, object]]:
+    """The public methods and properties that a class has from classes of ours."""
+    for each in kind.__mro__ if isinstance(kind, type) else ():
+        if each.__module__.partition(".")[0] in ("converse_harness", "converse_strategies"):
+            for name, value in vars(each).items():
+                if not name.startswith("_") and of_member(value) is not None:
+                    yield name, value
 
 
 def of_member(value: Any) -> str | None:

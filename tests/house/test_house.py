@@ -1,13 +1,16 @@
 """What the house keeps: a class name occurs once, no modules in a circle, and what is named exists."""
 
 import re
+import subprocess
+import sys
 from collections import Counter
 
 import pytest
 
+from converse_harness.features import FEATURES
 from converse_harness.intercept.patch_points import POINTS
 from converse_harness.intercept.patches import function_named
-from tests.house.measure import PACKAGES, ROOT, circles, modules
+from tests.house.measure import PACKAGES, ROOT, by_feature, circles, folders, loaded, modules
 
 
 def test_a_class_name_occurs_once() -> None:
@@ -18,9 +21,46 @@ def test_a_class_name_occurs_once() -> None:
     assert [name for name, count in names.items() if count > 1] == []
 
 
-@pytest.mark.slow
+MOST_FILES = 12
+MORE_FILES = {
+    "converse_harness.bedrock.rules": "the rules by subject (abilities, thinking, caching, nova) are not joined yet",
+}
+"""Folders with more files than that, each with the reason."""
+
+
+def test_a_folder_has_few_files() -> None:
+    assert {name for name, folder in folders().items() if folder.files > MOST_FILES} == MORE_FILES.keys()
+
+
 def test_no_modules_need_each_other() -> None:
     assert circles(modules()) == []
+
+
+def test_a_feature_keeps_its_budget() -> None:
+    lines = by_feature(folders())
+    assert lines.keys() == FEATURES.keys()
+    assert [name for name, count in lines.items() if count > FEATURES[name].lines] == []
+
+
+NOT_LOADED = (
+    "converse_harness.features.",
+    "converse_harness.recordings.record",
+    "converse_harness.recordings.redaction",
+    "converse_harness.recordings.format.check",
+)
+
+
+@pytest.mark.needs_os
+def test_a_fake_with_boto_loads_no_feature_and_no_writer() -> None:
+    names = loaded()
+    assert {"converse_harness.endpoint.render", "converse_harness.intercept.boto.sync"} <= names.keys()
+    assert [name for name in names if name.startswith(NOT_LOADED)] == []
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("module", modules())
+def test_a_module_can_be_imported_first(module: str) -> None:
+    subprocess.run([sys.executable, "-c", f"import {module}"], check=True)
 
 
 def test_what_replaces_an_attribute_exists() -> None:

@@ -4,7 +4,7 @@ import difflib
 
 import pytest
 
-from tests.house.public_api import FILE, WRITE, surface
+from tests.house.public_api import FILE, WRITE, surface, without_docstring
 
 CHANGED = """\
 What is public is not what {file} says:
@@ -25,3 +25,7 @@ def test_what_is_public_is_what_the_file_says() -> None:
     difference = "\n".join(list(difflib.unified_diff(before, now, "before", "now", n=1, lineterm=""))[2:])
     if difference:
         pytest.fail(CHANGED.format(file=FILE.name, difference=difference, write=WRITE), pytrace=False)
+
+
+def test_what_is_public_has_a_docstring() -> None:
+    assert without_docstring() == []

@@ -33,7 +33,7 @@ class Feature(NamedTuple):
 
     `lines` is its budget of lines of code. `commands` maps its commands to their texts in `--help`; the module of a
     command is `command`. `plugin` is a class of hooks of pytest in the module `hooks`. `options` maps the options of
-    the command line (without `--converse-`) to the arguments of `addoption`. If the first option is given, the class
+    the command line (without `--converse-`) to the arguments of `addoption`. If one of the options is given, the class
     is called with pytest's config, and the object is registered as a plugin of pytest.
     """
 
@@ -94,7 +94,7 @@ FEATURES: Final[Mapping[str, Feature]] = {
     ),
     "report": Feature(
         "Show calls as HTML: the report of a run, recordings, the live page, views in a notebook.",
-        lines=2200,
+        lines=2300,
         plugin="ReportHooks",
         options={
             "report": {

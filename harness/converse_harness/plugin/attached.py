@@ -11,9 +11,8 @@ if TYPE_CHECKING:
 
 
 def attach(config: pytest.Config) -> None:
-    """Register the hooks of the features whose first option is given. Raises UsageError for a wrong value."""
+    """Register the hooks of the features with an option that is given. Raises UsageError for a wrong value."""
     for name, feature in FEATURES.items():
-        option = next(iter(feature.options), None)
-        if option is not None and config.getoption(f"--converse-{option}") not in (None, False, []):
+        if any(config.getoption(f"--converse-{option}") not in (None, False, []) for option in feature.options):
             hooks = getattr(module_of(name, "hooks"), feature.plugin)
             config.pluginmanager.register(hooks(config), f"converse_{name}")

@@ -261,8 +261,6 @@ def check_run(config: pytest.Config) -> None:
     for name in ("patches", "notes", "stale"):
         chosen(config, name)
     _of_run(config)
-    if config.getoption("converse_chaos_strict") and config.getoption("converse_chaos") is None:
-        raise pytest.UsageError("--converse-chaos-strict came without --converse-chaos. Give both options.")
 
 
 def settings_of(node: pytest.Item | pytest.Collector) -> Settings:

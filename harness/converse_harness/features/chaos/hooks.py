@@ -116,11 +116,14 @@ _OUTPUT: Final = "converse_chaos"
 
 
 class ChaosHooks:
-    """The hooks of `--converse-chaos`. Raises UsageError for an invalid value of this option."""
+    """The hooks of `--converse-chaos`. Raises UsageError for an invalid value, or none."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._value = str(config.getoption("converse_chaos"))
+        value = config.getoption("converse_chaos")
+        if value is None:
+            raise pytest.UsageError("--converse-chaos-strict came without --converse-chaos. Give both options.")
+        self._value = str(value)
         self._options = read_options(self._value, config.invocation_params.dir)
         self._strict = bool(config.getoption("converse_chaos_strict"))
         self._results = ChaosResults()
