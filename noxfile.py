@@ -21,7 +21,7 @@ DEFAULT_TIER = ("--tier", "default")  # said, so that no clock runs: the README'
 PYTEST = ("pytest", "-o", "faulthandler_timeout=120")  # it says where a test hangs, and costs a millisecond a test
 ASYNCIO = ("pytest-asyncio>=1.0",)  # pyproject.toml has settings of it
 AIOBOTOCORE = ("aiobotocore[httpx2]>=3.10", "trio>=0.25", *ASYNCIO)
-AIOBOTOCORE_MODULE = "*/intercept/aioboto.py"
+AIOBOTOCORE_MODULE = "*/intercept/boto/aio.py"
 SMITHY = ("aws-sdk-bedrock-runtime>=0.12", *ASYNCIO)
 MINISTACK = ("ministack>=1.5",)
 LITELLM = ("litellm>=1.110.2",)  # earlier ones ask once more after a broken answer
@@ -110,6 +110,13 @@ def slow(session: nox.Session) -> None:
     """The slow tier without the default one."""
     install(session, extra="[test]")
     session.run(*PYTEST, *(session.posargs or ("--tier", "slow", "-m", "slow")))
+
+
+@nox.session
+def core(session: nox.Session) -> None:
+    """The default tier in a copy without features; with `-- -f NAME` without one of them."""
+    install(session, extra="[test]")
+    session.run("python", "-m", "tests.without_features", *(session.posargs or DEFAULT_TIER))
 
 
 def pytest_with_coverage(session: nox.Session, *arguments: str, report: tuple[str, ...]) -> None:

@@ -180,7 +180,7 @@ def steps(arguments: argparse.Namespace, work: Path) -> dict[str, Step]:
     found = [
         Step("demo", in_fresh_environment(pythons[oldest], work / "demo", arguments.demo)),
         Step("readme", in_fresh_environment(pythons[oldest], work / "readme", arguments.tests)),
-        *map(session, ("coverage", "slow")),
+        *map(session, ("coverage", "slow", "core")),
         # The README's command is the default tier on the oldest Python, coverage on the newest.
         *(session(f"tests-{version}", version) for version in VERSIONS if version not in (oldest, newest)),
         session("typing"),
