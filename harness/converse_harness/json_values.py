@@ -1,7 +1,7 @@
 """Type guards and accessors for values parsed from JSON: requests, answers and schemas.
 
-For values that a test creates in Python, the module `bedrock.findings` has type guards that accept any mapping as an
-object.
+For values that a test creates in Python, the module `bedrock.api.checks` has type guards that accept any mapping as
+an object.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Source of the first table: 107 recorded streams (Amazon 57, Anthropic 36, Cohere 5, Meta 5, one each of AI21, Mistral,
 OpenAI). docs/fidelity.md compares the harness's deltas with 66 of these streams. A family without a recorded tool
-stream sends a tool input as one delta. The functions that cut are in `cutting.py`.
+stream sends a tool input as one delta. The functions `cut_text` and `cut_tool_input` use this table.
 """
 
 from __future__ import annotations

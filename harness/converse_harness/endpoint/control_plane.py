@@ -1,7 +1,8 @@
 """Answer operations of Bedrock's control plane from the table of models: list the models, or describe one of them.
 
-An answer contains only the members whose values are in the table. The list contains the ids in `bedrock/listed.py`,
-with the names and inference types that AWS listed. AWS's API model determines the form of the answers.
+An answer contains only the members whose values are in the table. The list contains the ids that
+`bedrock.models.listed_models` returns, with the names and inference types that AWS listed. AWS's API model determines
+the form of the answers.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The patching, its error messages and the tests use this table. The name `module.function` of a replacement refers to a
 function in this package. The module is imported only if the attribute to replace exists: without aiobotocore, the
-module `aioboto` is not loaded. A parameter list that ends in "..." allows further parameters.
+module `boto.aio` is not loaded. A parameter list that ends in "..." allows further parameters.
 """
 
 from __future__ import annotations

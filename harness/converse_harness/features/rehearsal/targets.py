@@ -1,7 +1,7 @@
 """Rehearsal: find the rules by which another model would refuse a request that a test or a recording contains.
 
 A target is a model together with the model ids that it replaces; users write it as `[PATTERN=]MODEL`. Each request is
-checked with the same rules as a call, but with the target's model id. `endpoint/rehearsal_report.py` builds the report.
+checked with the same rules as a call, but with the target's model id. The module `report` builds the report.
 """
 
 from __future__ import annotations

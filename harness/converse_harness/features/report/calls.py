@@ -1,4 +1,4 @@
-"""Make the view of a call: plain JSON with secrets masked, from which `viewer` makes pages."""
+"""Make the view of a call: plain JSON with secrets masked, from which `view` makes pages."""
 
 from __future__ import annotations
 

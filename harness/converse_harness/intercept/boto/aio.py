@@ -1,8 +1,8 @@
 """Let a fake answer the Bedrock requests of aiobotocore clients, which use aiohttp or httpx, on asyncio or trio.
 
 aiobotocore overrides botocore's methods for sending and parsing with coroutine functions. Therefore this module has its
-own counterparts of the replacements in the module `boto`. The modules `keys`, `waits` and `forward_boto` work for both
-libraries.
+own counterparts of the replacements in the module `sync`. The modules `credentials`, `retries` and `forward` work for
+both libraries.
 """
 
 from __future__ import annotations

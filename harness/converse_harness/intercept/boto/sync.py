@@ -1,10 +1,10 @@
 """The boto transport: a fake answers the Bedrock requests of all boto3 and botocore clients of the process.
 
 All of a client's own work still runs: parameter validation, endpoint rules, hooks, signing (with dummy keys, see
-`keys`), retries, parsing. The fake answers in place of botocore's `Endpoint._send`, the last step before urllib3.
+`credentials`), retries, parsing. The fake answers in place of botocore's `Endpoint._send`, the last step before urllib3.
 Requests to services whose endpoint prefix starts with `bedrock` go to the fake; all other requests go to their normal
-destination. The module `aioboto` has the asynchronous counterparts, and `forward_boto` captures the answers to
-forwarded calls.
+destination. The module `aio` has the asynchronous counterparts, and `forward` captures the answers to forwarded
+calls.
 
 `hold_call`, `answer` and `leave_bedrock` take a method and return its replacement; the table in `patch_points` lists
 all replacements. While no fake is open, a replacement calls the original method. Two kinds of calls are refused

@@ -4,8 +4,8 @@ It is active while a fake is open; with `converse_guard = session`, it is active
 transport answers do not reach this module. Code that looks up, connects to or writes to a Bedrock host in any other way
 gets a BlockedConnection, which recommends a transport. The fake keeps this error, so that the test fails even if the
 tested code catches the error. Hosts are checked when a connection begins, and again when a request is written, because
-the connection may be older than the fake. The module `patch_points` lists the patched functions; the module `reads`
-finds the host in their arguments.
+the connection may be older than the fake. The module `patch_points` lists the patched functions; the module
+`host_readers` finds the host in their arguments.
 """
 
 from __future__ import annotations
