@@ -1,8 +1,8 @@
 """The boto transport: a fake answers the Bedrock requests of all boto3 and botocore clients of the process.
 
 All of a client's own work still runs: parameter validation, endpoint rules, hooks, signing (with dummy keys, see
-`credentials`), retries, parsing. The fake answers in place of botocore's `Endpoint._send`, the last step before urllib3.
-Requests to services whose endpoint prefix starts with `bedrock` go to the fake; all other requests go to their normal
+`credentials`), retries, parsing. The fake answers in place of botocore's `Endpoint._send`, the last step before
+urllib3. Requests to services whose endpoint prefix starts with `bedrock` go to the fake; all other requests go to their normal
 destination. The module `aio` has the asynchronous counterparts, and `forward` captures the answers to forwarded
 calls.
 
