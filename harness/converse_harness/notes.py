@@ -1,6 +1,7 @@
 """Notes: remarks about calls. By default, no test fails because of a note.
 
-Fakes store their notes in this module, and the pytest plugin shows them.
+Notes are not Python's warnings: test suites turn warnings into errors, and a remark is no reason to fail. Fakes store
+their notes in this module, and the pytest plugin shows them.
 """
 
 from __future__ import annotations

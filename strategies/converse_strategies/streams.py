@@ -280,7 +280,8 @@ def _streamed(
 ) -> list[tuple[Block, list[Event]]]:
     """Draw one block, or the tool use and the result of a server tool. Return each block together with its events.
 
-    A block and its events are drawn by the same strategy, so that hypothesis shrinks them together.
+    A block and its events are drawn by the same strategy, so that hypothesis shrinks them together, and can leave out a
+    block in one step.
     """
     cutter = _DrawnCutter(draw) if family is None else ByFamily(family, {})
     return [(block, _cut(block, cutter)) for block in draw_part(draw, kinds, texts, maker)]

@@ -188,7 +188,10 @@ class OwnRun:
 
 @dataclass(slots=True)
 class _Run:
-    """One run of an adapter in a thread of its own: `outcome` is what it returned, `error` the exception it raised."""
+    """One run of an adapter: `outcome` is what it returned, `error` the exception it raised.
+
+    The run has a thread of its own, so that the test ends even if the consumer hangs.
+    """
 
     adapter: Adapter
     target: Target

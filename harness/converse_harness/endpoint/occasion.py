@@ -52,7 +52,8 @@ class ToolUseMembers(NamedTuple):
     """The members of a tool use that a reply may leave out: its toolUseId, and the `type` that the model sends.
 
     Each id is a hash of `seed`, `place`, `turn` and the index of a content block. So each turn of a conversation has
-    different ids.
+    different ids. Without the turn, one reply of `always` would give an id twice in a conversation, which Bedrock
+    refuses.
     """
 
     seed: int

@@ -1,7 +1,8 @@
 """Capture a forwarded call: record each piece of the answer when the client reads it, and the end of the answer.
 
 The forwarding code is in `boto.forward` for boto clients, in `httpx.transports` for httpx, and in the server's proxy.
-It gives the client a body that passes each piece to the call's `Capture` when the client reads the piece.
+It gives the client a body that passes each piece to the call's `Capture` when the client reads the piece. So the client
+gets the same bytes at the same times as without the recorder.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 The patching, its error messages and the tests use this table. The name `module.function` of a replacement refers to a
 function in this package. The module is imported only if the attribute to replace exists: without aiobotocore, the
-module `boto.aio` is not loaded. A parameter list that ends in "..." allows further parameters.
+module `boto.aio` is not loaded. This module cannot import the replacements, because they import the registry, and the
+registry imports this table. A parameter list that ends in "..." allows further parameters.
 """
 
 from __future__ import annotations

@@ -301,7 +301,9 @@ def forget_threads() -> None:
 def keep_patches(owner: object) -> None:
     """Keep botocore patched until `drop_patches(owner)`, so that the next fake need not patch it again.
 
-    While no fake is open, every replacement does exactly what the replaced function does.
+    While no fake is open, every replacement does exactly what the replaced function does. A session of pytest keeps the
+    patches, because to add and remove them was half of a test's cost. Elsewhere they are removed with the last fake, so
+    that other tools see botocore unchanged.
     """
     _keepers.append(owner)
 

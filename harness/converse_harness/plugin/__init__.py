@@ -122,7 +122,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """Delay the registration of the 140 sample fixtures until pytest looks one up, so that pytest starts faster."""
     plugins = session.config.pluginmanager
     manager: Any = plugins.getplugin("funcmanage")
-    # pytest's `getfixturedefs` is not public, so it may be missing
+    # To register the fixtures took a third of the time in which the plugin starts. pytest's `getfixturedefs` is not
+    # public, so it may be missing; then they are registered at once.
     look_up: Any = getattr(manager, "getfixturedefs", None)
 
     def add() -> None:
@@ -146,7 +147,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> Generator[None, object, object]:
     """Mask secrets in the ids of a test's parameters, after all other hooks have added parameters."""
     result = yield
-    calls: list[Any] = getattr(metafunc, "_calls", [])  # not public in pytest
+    # `_calls` is not public in pytest. The public hook pytest_make_parametrize_id does not see ids that the user gave.
+    calls: list[Any] = getattr(metafunc, "_calls", [])
     if calls:
         from converse_harness.plugin.names import mask_ids
 

@@ -1,8 +1,9 @@
 """The hooks of the plugin that every run needs, in the order in which pytest calls them.
 
 A test fails once, in the phase in which the problem occurs: `pytest_runtest_call` checks the test's fakes, and a
-problem that a fixture causes later is a teardown error. A module that only some runs need is imported by the first hook
-that needs it.
+problem that a fixture causes later is a teardown error. Only this module decides a test's outcome, so that the order in
+which hooks are registered does not matter: other objects count, renew values or rerun tests afterwards. A module that
+only some runs need is imported by the first hook that needs it.
 """
 
 from __future__ import annotations

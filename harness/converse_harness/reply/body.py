@@ -113,6 +113,9 @@ Body = WrittenBody | BareBody
 class Recorded:
     """The recorded bytes of a real answer. They are sent unchanged in answer to a call of the same operation.
 
+    For everything else (another operation, faults, the transcript), the message beside them is used. So a recorded
+    answer is matched, broken and paced like a scripted one.
+
     The chunks of `response` are sent with the recorded pauses, or with none. If `partial` is true, the client
     disconnected during the recording, so the rest of the answer is unknown.
     """

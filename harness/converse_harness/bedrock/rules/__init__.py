@@ -71,7 +71,8 @@ def refusal_of(asked: RuleRequest, level: RuleLevel = "default") -> Refusal | No
 def refusals_of(asked: RuleRequest, level: RuleLevel = "default") -> Iterator[Refusal]:
     """Yield one Refusal for each broken rule; its `path` is the first place where the request breaks the rule.
 
-    Bedrock itself sends only the first of these refusals.
+    Bedrock itself sends only the first of these refusals. Verdicts are not cached by the bytes of a request: a cache
+    would hide what a new request costs.
     """
     yield from _broken(asked, _rules_for(asked.model.id, asked.judged_as, _REFUSING[level], asked.parts))
 

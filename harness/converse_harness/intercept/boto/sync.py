@@ -2,8 +2,8 @@
 
 All of a client's own work still runs: parameter validation, endpoint rules, hooks, signing (with dummy keys, see
 `credentials`), retries, parsing. The fake answers in place of botocore's `Endpoint._send`, the last step before
-urllib3. Requests to services whose endpoint prefix starts with `bedrock` go to the fake; all other requests go to their normal
-destination. The module `aio` has the asynchronous counterparts, and `forward` captures the answers to forwarded
+urllib3. Requests to services whose endpoint prefix starts with `bedrock` go to the fake; all other requests go to their
+normal destination. The module `aio` has the asynchronous counterparts, and `forward` captures the answers to forwarded
 calls.
 
 `hold_call`, `answer` and `leave_bedrock` take a method and return its replacement; the table in `patch_points` lists

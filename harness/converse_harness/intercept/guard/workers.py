@@ -1,10 +1,11 @@
 """Block Bedrock in worker processes that started before a fake opened in their parent process.
 
 The pytest plugin activates this blocking. The parent process uses a signal file, which exists while calls to Bedrock
-are blocked. It writes no file before the first worker starts, and a worker imports no slow module before it looks up a
-Bedrock host. Every multiprocessing child under the plugin loads this module, and the module's hooks live as long as the
-process. Therefore the module imports and references little, and PYTEST_DONT_REWRITE prevents pytest from rewriting its
-assertions. The same applies to the module `imports`.
+are blocked. A pipe or shared memory would not reach a worker that was spawned before. The parent writes no file before
+the first worker starts, and a worker imports no slow module before it looks up a Bedrock host. Every multiprocessing
+child under the plugin loads this module, and the module's hooks live as long as the process. Therefore the module
+imports and references little, and PYTEST_DONT_REWRITE prevents pytest from rewriting its assertions. The same applies
+to the module `imports`.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ def _forget_loaders() -> None:
     """Replace the loader of this module and of `imports`, because pytest's loader references the whole test run.
 
     The two modules live as long as the process, because fork hooks cannot be unregistered. With pytest's loader, the
-    objects of the test run would live as long.
+    objects of the test run would live as long, and to free them at the end of the process took longer than the start
+    of the plugin.
     """
     from importlib.machinery import SourceFileLoader
 

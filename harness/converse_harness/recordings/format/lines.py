@@ -1,7 +1,9 @@
 """Convert bodies, events and frames to lines of a recording, and lines to bodies, events and frames.
 
 The body of an answer is stored as JSON if its exact bytes can be made from this JSON again, otherwise as text or
-base64.
+base64. Of an event, the JSON counts: exact bytes stand beside it only if the usual encoding gives other bytes, and they
+are used only while they encode the same event. So a person can edit a file without knowledge of frames. A request is
+not kept byte for byte, because nothing depends on the spacing of its JSON.
 """
 
 from __future__ import annotations
@@ -378,6 +380,7 @@ KINDS: Final[Mapping[str, LineKind]] = {
             "query": Key("text", "the query as it was sent"),
             "headers": Key("sent", "the request headers x-amzn-bedrock-*; no others are kept"),
             "faults": Key("texts", "what is illegal in the answer on purpose; otherwise an illegal answer is refused"),
+            # Here and not in the header, so that the list goes with the exchange if it is moved or kept.
             "masked": Key("texts", "where an unexpected secret was replaced by ***, and its kind"),
             "parts": Key("parts", "the parts of the request that are on other lines, messages in their order"),
             "request": Key("JSON", "the body of the request, without its parts, if it is JSON"),

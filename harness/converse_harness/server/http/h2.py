@@ -256,7 +256,7 @@ class Http2:
         return []
 
     def reset(self, stream: int) -> bool:
-        """Reset the stream and return True; the connection's other streams continue."""
+        """Reset the stream and return True; the connection's other streams, which may be other tests', continue."""
         if not self._gone_meanwhile(stream):
             self._h2.reset_stream(stream, ErrorCodes.INTERNAL_ERROR)
         self._answered(stream)

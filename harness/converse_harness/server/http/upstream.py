@@ -27,7 +27,10 @@ _SIGNING_NAME: Final = "bedrock"
 _BEARER: Final = "AWS_BEARER_TOKEN_BEDROCK"
 
 _PASSED_ON: Final = re.compile("accept|content-type|x-amzn-bedrock-.*", re.IGNORECASE)
-"""The headers that are forwarded. The proxy sends its own `User-Agent`, `Host` and signature."""
+"""The headers that are forwarded. The proxy sends its own `User-Agent`, `Host` and signature.
+
+The client's signature is about another host, so the proxy signs with the credentials of its own environment.
+"""
 
 _TIMEOUTS: Final = (60.0, 3600.0)
 """Timeouts in seconds: for the connection, and for the next byte.
