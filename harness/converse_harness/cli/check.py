@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from converse_harness import bedrock
 from converse_harness.bedrock import FindingKind
-from converse_harness.cli.terminal import BOLD, DIM, PATHS, RED, Arguments, counted, plain, recordings_in, say, styled
+from converse_harness.cli.terminal import BOLD, DIM, PATHS, RED, Arguments, plain, recordings_in, say, styled
 from converse_harness.endpoint.call import CONVERSATIONS
 from converse_harness.errors import DamagedData
 from converse_harness.json_values import member_of, objects_of, repeated
@@ -27,6 +27,7 @@ from converse_harness.recordings.play.matching import asked_in
 from converse_harness.secrets.mask import mask
 from converse_harness.secrets.process import own_secrets
 from converse_harness.secrets.removal import without_secrets
+from converse_harness.words import counted, plural
 
 DESCRIPTION: Final = (
     "Check recordings: their format, whether AWS could have sent what they say, secrets, files of media, and whether "
@@ -103,7 +104,7 @@ def _print(findings: Sequence[CheckFinding], checked: Sequence[Checked]) -> None
     summary = f"{counted(len(checked), 'recording')}, {counted(sum(each.exchanges for each in checked), 'exchange')}: "
     summary += f"{counted(counts.total(), 'finding')} ({sorts})" if sorts else "nothing found"
     if faults:
-        summary += f"; {counted(faults, 'fault')} that {'its recording names' if faults == 1 else 'recordings name'}"
+        summary += f"; {counted(faults, 'fault')} that {plural(faults, 'its recording names', 'recordings name')}"
     say(summary, BOLD)
 
 

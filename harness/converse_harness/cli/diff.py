@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from converse_harness.cli.terminal import BOLD, DIM, GREEN, RED, Arguments, counted, say, session_in
+from converse_harness.cli.terminal import BOLD, DIM, GREEN, RED, Arguments, say, session_in
 from converse_harness.recordings.differences import lines_of
 from converse_harness.recordings.play.matching import asked_in
 from converse_harness.recordings.play.mismatch import summary
 from converse_harness.recordings.review.compare import Compared, compare
 from converse_harness.secrets.mask import mask
+from converse_harness.words import counted
 
 _TROUBLE: Final = 2
 """The exit code if a recording cannot be read."""

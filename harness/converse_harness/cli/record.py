@@ -19,7 +19,6 @@ from converse_harness.cli.terminal import (
     Arguments,
     CommandFailed,
     complain,
-    counted,
     redaction_of,
     say,
 )
@@ -28,6 +27,7 @@ from converse_harness.errors import ConverseHarnessError, SecretFound, Transport
 from converse_harness.recordings.record.write import SessionWriter, said_of_masked
 from converse_harness.server.listener import ConverseServer
 from converse_harness.server.proxy import RecordingFake
+from converse_harness.words import counted
 
 _MODES: Final = {
     "all": "record everything anew",

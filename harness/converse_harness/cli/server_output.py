@@ -25,7 +25,6 @@ from converse_harness.cli.terminal import (
     Arguments,
     CommandFailed,
     complain,
-    counted,
     plain,
     say,
     say_now,
@@ -40,6 +39,7 @@ from converse_harness.reply.reply import Reply
 from converse_harness.server.control import FAKES
 from converse_harness.server.listener import ConverseServer
 from converse_harness.shell import quoted, set_variables
+from converse_harness.words import counted, cut
 
 _EXPORTED: Final = (
     ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME",),
@@ -148,9 +148,9 @@ def _call_line(id: str, call: Call) -> str:
     operation = call.operation or f"{call.request.method} {call.request.target}"
     asked = shorten(call.last_user_text, _TEXT)
     if _is_unexpected(call):
-        answered = _cut(_refused(call), _REFUSAL)
+        answered = cut(_refused(call), _REFUSAL)
     else:
-        answered = f"{_cut(call.summary or str(call.status or ''), _SUMMARY):<{_SUMMARY}}"
+        answered = f"{cut(call.summary or str(call.status or ''), _SUMMARY):<{_SUMMARY}}"
     streams = call.operation == "ConverseStream" and call.status == 200
     counts = counted(len(call.events), "event") if streams else ""
     passed_on = call.answered.passed_on
@@ -183,10 +183,6 @@ def _refused(call: Call) -> str:
     message = member_of(sent, "message") or call.answered.error or None
     why = f"UNEXPECTED {call.status}" if call.refusal is None else f"REFUSED {call.status} {call.refusal.rule.name}"
     return why if message is None else f"{why}: {message}"
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 3]}..."
 
 
 @contextmanager
@@ -341,7 +337,7 @@ def counted_in(script: Script) -> str:
     replies = len([*script.slots()]) - exchanges
     parts: list[str] = []
     if replies or not script.recordings:
-        parts.append(f"1 script ({replies} repl{'y' if replies == 1 else 'ies'})")
+        parts.append(f"1 script ({counted(replies, 'reply', 'replies')})")
     if script.recordings:
         parts.append(f"{counted(len(script.recordings), 'recording')} ({counted(exchanges, 'exchange')})")
     return " and ".join(parts)

@@ -15,7 +15,6 @@ from converse_harness.cli.terminal import (
     DIM,
     Arguments,
     UsageFailed,
-    counted,
     plain,
     say,
     session_in,
@@ -25,6 +24,7 @@ from converse_harness.features import functions_given, options_of
 from converse_harness.recordings.format.exchanges import RecordedExchange, RecordedSession
 from converse_harness.recordings.review.stable import stable_rows
 from converse_harness.recordings.review.timeline import Piece, TimelineRow, answered, asked
+from converse_harness.words import counted
 
 _PAUSE: Final = 1000
 """The minimum length of a pause that is shown, in milliseconds. A pause separates two pieces of an answer."""

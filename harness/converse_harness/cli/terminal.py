@@ -73,15 +73,6 @@ def complain(command: str, text: str) -> None:
     say(f"converse-harness {command}: {text}", RED, sys.stderr)
 
 
-def counted(count: int, what: str) -> str:
-    """Return the count with the noun `what`; the noun is in the plural unless the count is 1.
-
-    >>> counted(1, "exchange"), counted(2, "exchange")
-    ('1 exchange', '2 exchanges')
-    """
-    return f"{count} {what}{'s' * (count != 1)}"
-
-
 def plain(text: str) -> str:
     """Return a text with masked secrets, and with U+FFFD in place of control characters."""
     return "".join(each if each.isprintable() else "\ufffd" for each in mask(text))

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, cast
 import pytest
 
 from converse_harness.cases import CASES, Case
-from converse_harness.contract.failure_texts import NotHandled, Seen, Tried, counted, failure, note
+from converse_harness.contract.failure_texts import NotHandled, Seen, Tried, failure, first_not_handled, note
 from converse_harness.contract.judging import HANDLED, Flaw, Verdict, VerdictLevel, verdict_of
 from converse_harness.contract.outcome import Outcome, ToolCall
 from converse_harness.contract.properties import PROPERTIES, PropertyDraw, Unending
@@ -174,7 +174,7 @@ class ConsumerContract:
                 found.check(put, drawing, shrink=not known)
         except NotHandled as error:
             return tried[-1], error
-        return counted(tried, found, _name_of(request)) if known else (None, None)
+        return first_not_handled(tried, found, _name_of(request)) if known else (None, None)
 
     def test_property(
         self,

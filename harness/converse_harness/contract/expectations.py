@@ -24,6 +24,7 @@ from converse_harness.reply.body import ErrorBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.assemble import Response
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
+from converse_harness.words import cut
 
 OVERFLOW: Final = "ContextOverflow"
 """In the setting `errors` of a contract, this name means that the conversation is too long."""
@@ -459,5 +460,4 @@ _MOST: Final = 80
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= _MOST else f"{text[: _MOST - 3]}..."
+    return cut(repr(value), _MOST)

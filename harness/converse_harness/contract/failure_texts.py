@@ -16,6 +16,7 @@ from converse_harness.contract.properties import Property
 from converse_harness.plugin.settings import VERDICT
 from converse_harness.reply.reply import Reply
 from converse_harness.secrets.mask import mask
+from converse_harness.words import counted
 
 if TYPE_CHECKING:
     from converse_harness.intercept.fake import Fake
@@ -116,7 +117,7 @@ def failure(tried: Tried, asked: Case | Property, contract: str) -> NotHandled |
         code = map(pretty, tried.replies)
         sent = [text if len(text) <= _MOST else short for text, short in zip(code, sent, strict=True)]
     made = tried.seen.requests
-    requests = "" if verdict.flaw is Flaw.ENDLESS else f" ({made} request{'' if made == 1 else 's'})"
+    requests = "" if verdict.flaw is Flaw.ENDLESS else f" ({counted(made, 'request')})"
     rows = [
         ("sent", "\n".join((asked.sentence, *sent))),
         ("seen", f"{verdict.why}{requests}"),
@@ -133,7 +134,7 @@ def failure(tried: Tried, asked: Case | Property, contract: str) -> NotHandled |
     )
 
 
-def counted(tried: Sequence[Tried], asked: Property, contract: str) -> tuple[Tried | None, NotHandled | None]:
+def first_not_handled(tried: Sequence[Tried], asked: Property, contract: str) -> tuple[Tried | None, NotHandled | None]:
     """Return the first run in which an answer was not handled, and an exception with the number of such runs.
 
     Both are None if all runs were handled. `asked` is the property of the test, and `contract` the name of the

@@ -23,6 +23,7 @@ from converse_harness.contract.expectations import (
 from converse_harness.contract.outcome import Outcome, ToolCall
 from converse_harness.contract.running import TOOL
 from converse_harness.endpoint.call import Call
+from converse_harness.words import cut
 
 
 class _Worded(Enum):
@@ -297,4 +298,4 @@ def _message_of(error: BaseException | str | None) -> str:
 
 
 def _shown_text(text: str) -> str:
-    return repr(text if len(text) <= 80 else f"{text[:77]}...")
+    return repr(cut(text, 80))

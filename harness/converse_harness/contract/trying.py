@@ -16,6 +16,7 @@ from converse_harness.contract.outcome import Outcome
 from converse_harness.contract.running import PATIENT, SHORT_TIME, OwnRun, SetUpFailed, Target, run
 from converse_harness.errors import CallError, ReplyError
 from converse_harness.reply.reply import Reply
+from converse_harness.words import one_line
 
 if TYPE_CHECKING:
     from converse_harness.endpoint.call import Call
@@ -82,7 +83,7 @@ def in_full_once(contract: type[Contract], name: str) -> Generator[None]:
         first = _RAISED.setdefault(contract, {}).setdefault(str(error), name)
         if first == name:
             raise
-        line = f"{type(error).__name__}, as in {first}: {' '.join(str(error).split())[:_SHOWN]}..."
+        line = f"{type(error).__name__}, as in {first}: {one_line(str(error))[:_SHOWN]}..."
         raise Failed(line, pytrace=False) from None  # `pytest.fail` would also show the original error, as the cause
 
 

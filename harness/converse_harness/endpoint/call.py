@@ -25,6 +25,7 @@ from converse_harness.stream.assemble import Response, assemble
 from converse_harness.stream.delivery import SentChunks, SentEvent
 from converse_harness.stream.http import Chunk, Request
 from converse_harness.user_lines import UserLine
+from converse_harness.words import counted, one_line
 
 SCRIPTED: Final = ("Converse", "ConverseStream")
 """The operations that a reply answers unless the script names an operation."""
@@ -330,7 +331,7 @@ class Call:
         last = self.messages[-1] if self.messages else {}
         content = [summarize_block(block) for block in last.get("content", ())]
         count = len(self.messages)
-        size = f", {count} message{'s' * (count != 1)}, last: {' + '.join(content)}" if last else ""
+        size = f", {counted(count, 'message')}, last: {' + '.join(content)}" if last else ""
         attempt = f", attempt {self.attempt}" if self.attempt > 1 else ""
         operation = self.operation or f"{self.request.method} {self.request.target}"
         return f"{operation} {self.model_id}".rstrip() + size + attempt
@@ -346,7 +347,7 @@ class Call:
         return f"{self.status or 'no HTTP answer'}  {said}  ({self.outcome})"
 
     def __repr__(self) -> str:
-        return mask(f"<Call {self.number}: {self.asked} -> {' '.join(self.outline.split())}>")
+        return mask(f"<Call {self.number}: {self.asked} -> {one_line(self.outline)}>")
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.startswith("_")]
@@ -507,7 +508,7 @@ class Calls(Sequence[Call]):
         lines = [f"\n  {call!r}" for call in shown]
         if len(shown) < len(self._calls):
             lines.insert(0, f"\n  {len(self._calls) - len(shown)} more before these")
-        return f"<{len(self._calls)} call{'s' * (len(self._calls) > 1)}{beside}:{''.join(lines)}>"
+        return f"<{counted(len(self._calls), 'call')}{beside}:{''.join(lines)}>"
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.startswith("_")]

@@ -23,6 +23,7 @@ from converse_harness.endpoint.unknown_paths import problem_of
 from converse_harness.errors import Advice, RefusedRequest, UnexpectedCall, UnusedReplies
 from converse_harness.secrets.mask import mask
 from converse_harness.user_lines import UserLine
+from converse_harness.words import counted
 
 _WIDTH: Final = 48
 
@@ -250,7 +251,7 @@ def recorded_no_further(call: Call) -> UnexpectedCall:
 def unused_replies(script: Script, calls: Sequence[Call], unused: Sequence[Slot]) -> UnusedReplies:
     """Return the error for replies that no call used."""
     count = sum((slot.uses or 0) - len(slot.used_by) for slot in unused)
-    first = f"{count} scripted repl{'ies were' if count != 1 else 'y was'} not used."
+    first = f"{counted(count, 'scripted reply was', 'scripted replies were')} not used."
     asked = _arrived(calls, before=True) if calls else "arrived   nothing: no call reached the fake"
     return UnusedReplies(mask(f"{first}\n\n{_scripted(script)}\n{asked}\n\n"), _ADVICE["unused"])
 

@@ -19,6 +19,7 @@ from converse_harness.reply.operation_output import OperationOutput, output
 from converse_harness.reply.reply import Reply
 from converse_harness.reply.usable import Usable
 from converse_harness.user_lines import UserLine, calling_line
+from converse_harness.words import counted, plural
 
 Answering = Reply | Callable[[Call], Reply]
 """A Reply, or a function that computes a Reply from the call."""
@@ -516,7 +517,7 @@ def scripted_in_short(script: Script) -> list[str]:
 def _counted(slots: Sequence[Slot], one: str, several: str) -> str:
     uses = sum(slot.uses or 1 for slot in slots)
     left = sum(max(0, (slot.uses or 1) - len(slot.used_by)) for slot in slots)
-    return f"{uses} {several if uses > 1 else one}, {left} left"
+    return f"{counted(uses, one, several)}, {left} left"
 
 
 def _used(slot: Slot) -> str:
@@ -524,8 +525,8 @@ def _used(slot: Slot) -> str:
         return NOT_USED
     numbers = [str(each) for each in slot.used_by]
     calls = ", ".join([*numbers[:_SHOWN], f"... {numbers[-1]}"] if len(numbers) > _SHOWN + 1 else numbers)
-    used = f"used by call{'s' * (len(slot.used_by) > 1)} {calls}"
+    used = f"used by {plural(len(slot.used_by), 'call')} {calls}"
     if not slot.unused or slot.uses is None:
         return used
     more = slot.uses - len(slot.used_by)
-    return f"{used}, {more} more call{'s' * (more > 1)} expected"
+    return f"{used}, {counted(more, 'more call')} expected"

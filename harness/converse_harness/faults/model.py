@@ -13,6 +13,7 @@ from converse_harness.bedrock.api.checks import is_object
 from converse_harness.errors import ReplyError, StreamOrderError
 from converse_harness.stream.grammar import BLOCK_EVENTS, symbol
 from converse_harness.stream.http import HttpResponse
+from converse_harness.words import counted
 
 FaultLevel = Literal["events", "frames", "connection", "HTTP"]
 """The level at which a fault breaks the protocol. A reply has at most one fault per level.
@@ -123,7 +124,7 @@ class FaultPlacement:
         name, place = self.fault.name, self.fault.place
         if place == "whole answer":
             return name
-        at = f"at event {self.after}" if place == "position" else f"after {self.after} event{'s' * (self.after != 1)}"
+        at = f"at event {self.after}" if place == "position" else f"after {counted(self.after, 'event')}"
         return f"{name} {at}"
 
 

@@ -26,6 +26,7 @@ from converse_harness.notes import Note, hand_in, withdraw
 from converse_harness.secrets.process import see_environ
 from converse_harness.settings import HistoryLevel, check_settings
 from converse_harness.stream.http import Request
+from converse_harness.words import counted
 
 if TYPE_CHECKING:
     from converse_harness.recordings.record.write import AnyExchange, SessionWriter
@@ -362,10 +363,10 @@ class Fake(Scripting):
     def __repr__(self) -> str:
         calls = self.calls
         beside = len(calls.all) - len(calls)
-        parts = [self._state, f"{len(calls)} call{'s' * (len(calls) != 1)}{f' (and {beside} in .all)' * bool(beside)}"]
+        parts = [self._state, f"{counted(len(calls), 'call')}{f' (and {beside} in .all)' * bool(beside)}"]
         parts += scripted_in_short(self.endpoint.script)
         if self.endpoint.problems:
-            parts.append(f"{len(self.endpoint.problems)} problem{'s' * (len(self.endpoint.problems) > 1)}")
+            parts.append(counted(len(self.endpoint.problems), "problem"))
         return f"<{type(self).__name__}{self.where}, {', '.join(parts)}>"
 
     def __dir__(self) -> list[str]:

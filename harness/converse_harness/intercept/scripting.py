@@ -24,6 +24,7 @@ from converse_harness.faults.model import Transport
 from converse_harness.features import with_methods_of_features
 from converse_harness.literals import ScriptedOperation
 from converse_harness.secrets.mask import mask
+from converse_harness.words import counted, plural
 
 Lock = AbstractContextManager[object]
 """Type of the lock that protects a script while it changes."""
@@ -69,7 +70,9 @@ class Scripted:
     def __repr__(self) -> str:
         total = sum(slot.uses or 1 for slot in self._slots)
         what = ", ".join(slot.summary for slot in self._slots[:3]) + ", ..." * (len(self._slots) > 3)
-        return mask(f"<{total} scripted repl{'y' if total == 1 else 'ies'}, {self.unused} must still be used: {what}>")
+        return mask(
+            f"<{counted(total, 'scripted reply', 'scripted replies')}, {self.unused} must still be used: {what}>"
+        )
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.startswith("_")]
@@ -108,7 +111,7 @@ class When(Generic[_Given]):
 
     def __repr__(self) -> str:
         count = len(self._queue.slots)
-        return f"<{self._queue.condition}: {count or 'no'} repl{'y' if count == 1 else 'ies'}>"
+        return f"<{self._queue.condition}: {count or 'no'} {plural(count, 'reply', 'replies')}>"
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.startswith("_")]

@@ -15,11 +15,11 @@ import pytest
 from converse_harness.endpoint.failure_texts import shortened, transcript
 from converse_harness.errors import ConverseNoteWarning, NotedCall
 from converse_harness.notes import Note, take
-from converse_harness.plugin.recording.tally import first_few, number
 from converse_harness.plugin.settings import NOTE, STALE, VERDICT, chosen, own_fakes
 from converse_harness.plugin.stale import check_stale, print_stale, stale_properties
 from converse_harness.secrets.process import own_secrets
 from converse_harness.secrets.removal import without_secrets
+from converse_harness.words import and_more, counted, cut, one_line
 
 if TYPE_CHECKING:
     from converse_harness.intercept.fake import Fake
@@ -207,8 +207,8 @@ def _print_notes(terminal: pytest.TerminalReporter, kinds: Mapping[str, tuple[st
     """Print each kind of note once, with the tests that have a note of this kind."""
     terminal.section("converse notes")
     for kind, (text, tests) in sorted(kinds.items()):
-        terminal.write_line(f"{kind}, in {number(len(tests), 'test')}", bold=True)
-        for line in (*first_few(tests, _TESTS), *(f"  {line}" for line in text.splitlines())):
+        terminal.write_line(f"{kind}, in {counted(len(tests), 'test')}", bold=True)
+        for line in (*and_more(tests, _TESTS), *(f"  {line}" for line in text.splitlines())):
             terminal.write_line(f"  {line}".rstrip())
     terminal.write_line("Notes fail nothing, unless converse_notes says so.   More: converse-harness docs rules notes")
 
@@ -221,7 +221,7 @@ def _print_contracts(terminal: pytest.TerminalReporter, contracts: Mapping[str, 
     terminal.section("converse contract")
     for name, verdicts in sorted(contracts.items()):
         rows = sorted(
-            (str(each["test"]), _word(each), " ".join(each["why"].split()), _is_known(each))
+            (str(each["test"]), _word(each), one_line(each["why"]), _is_known(each))
             for each in verdicts
             if each["level"] != "handled" or each["known"] is not None
         )
@@ -232,7 +232,7 @@ def _print_contracts(terminal: pytest.TerminalReporter, contracts: Mapping[str, 
         for test, word, why, known in rows:
             line = f"  {test:{first}}  {word:{second}}  "
             room = max(terminal.config.get_terminal_writer().fullwidth - len(line) - 1, _NARROWEST)
-            line += why if len(why) <= room or not terminal.isatty else f"{why[: room - 3]}..."
+            line += cut(why, room) if terminal.isatty else why
             terminal.write_line(line.rstrip(), yellow=known, red=not known)
 
 

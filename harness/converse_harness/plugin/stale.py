@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from converse_harness.errors import StaleRequests
-from converse_harness.plugin.recording.tally import number, shown
+from converse_harness.plugin.recording.tally import shown
 from converse_harness.plugin.settings import STALE, chosen
 from converse_harness.shell import quoted, words
+from converse_harness.words import and_more, counted, plural
 
 if TYPE_CHECKING:
     from converse_harness.recordings.play.stale import StaleRecording
@@ -85,15 +86,11 @@ def print_stale(terminal: pytest.TerminalReporter, found: Iterable[tuple[str, di
     if not rows:
         return
     again = "" if marked else "; record them again if that is meant"
-    differ = "sends requests that differ from its recording"
-    if len(tests) > 1:
-        differ = "send requests that differ from their recordings"
-    terminal.write_line(f"converse-harness: {number(len(tests), 'test')} {differ}{again}:")
+    one, many = "sends requests that differ from its recording", "send requests that differ from their recordings"
+    terminal.write_line(f"converse-harness: {counted(len(tests), 'test')} {plural(len(tests), one, many)}{again}:")
     most = len(rows) if terminal.config.get_verbosity() > 0 else _TESTS
-    for row in [*rows][:most]:
+    for row in and_more([*rows], most, "    and {} more (-v lists all)"):
         terminal.write_line(row)
-    if len(rows) > most:
-        terminal.write_line(f"    and {len(rows) - most} more (-v lists all)")
     if marked:
         terminal.write_line(f"    If that is meant: {_MARKED}{_narrow([*marked])}")
 

@@ -18,6 +18,7 @@ from converse_harness.secrets.mask import mask_encoded
 from converse_harness.stream.chunk import default_stop_reason, estimate_tokens
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
 from converse_harness.stream.http import HttpResponse
+from converse_harness.words import counted, cut
 
 USUAL_SIGNATURE: Final = "signature_00000000000000000000"
 """A placeholder for the signature of reasoning. Model families that sign their reasoning send a generated signature
@@ -181,9 +182,9 @@ def summarize_block(block: Mapping[str, Any]) -> str:
             return f"text {shorten(text)}"
         case {"toolUse": {"name": name, "input": value}}:
             text = mask_encoded(json.dumps(value, ensure_ascii=False, default=str)[:_LOOKED_AT])
-            return f"tool_use {name} {text if len(text) <= 60 else text[:57] + '...'}"
+            return f"tool_use {name} {cut(text, 60)}"
         case {"toolResult": {"toolUseId": str(use_id), **result}}:
-            known = use_id if len(use_id) <= 16 else f"{use_id[:13]}..."
+            known = cut(use_id, 16)
             status = f" ({result['status']})" if result.get("status") else ""
             match result.get("content"):
                 case [{"text": str(text)}, *_]:
@@ -206,7 +207,7 @@ def summarize_body(body: Body) -> str:
         case EventsBody(events):
             last = kind(events[-1]) if events else ""
             ending = f", the last one {last}" if is_exception(last) else ""
-            return f"{len(events)} {'event' if len(events) == 1 else 'events'}{ending}"
+            return f"{counted(len(events), 'event')}{ending}"
         case ErrorBody(name, status, members):
             return f"{name} ({status}) {shorten(str(members.get('message', '')))}" if members else f"{name} ({status})"
         case BareBody(summary):

@@ -34,6 +34,7 @@ from converse_harness.stream.arguments import check_flag, check_json, check_text
 from converse_harness.stream.chunk import Run, events_of, family_named, message_runs
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception
 from converse_harness.stream.http import ERROR_NAME
+from converse_harness.words import counted
 
 
 def no_fault(given: object) -> str:
@@ -354,7 +355,7 @@ class Reply(Usable):
             parts = [summarize_body(self.body)]
             if self.failure is not None:
                 after = self.failure.after
-                parts.append(f"{self.failure.name} after {after} event{'s' * (after != 1)}")
+                parts.append(f"{self.failure.name} after {counted(after, 'event')}")
             parts += [placement.summary for placement in self.placements]
         return self._with_use(*parts)
 

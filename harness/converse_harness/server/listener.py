@@ -33,6 +33,7 @@ from converse_harness.server.front_page import ServerPages
 from converse_harness.server.http.protocol import LIMITS, Limits
 from converse_harness.server.mounts import Mounts, PlainExchange, ServerFake
 from converse_harness.stream.http import Request
+from converse_harness.words import counted
 
 if TYPE_CHECKING:  # not imported at runtime, because most servers never record
     from converse_harness.recordings.names import Mode
@@ -470,7 +471,7 @@ class ConverseServer:
 
     def __repr__(self) -> str:
         count = len(self.fakes)
-        fakes = f", {count} open fake{'s' * (count != 1)}" if self._thread.url else ""
+        fakes = f", {counted(count, 'open fake')}" if self._thread.url else ""
         return f"<ConverseServer {self._thread.url or 'stopped'}{fakes}>"
 
     # Mounts and ServerFake call the following private methods.

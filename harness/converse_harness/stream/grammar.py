@@ -31,6 +31,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
 from converse_harness.errors import StreamOrderError
+from converse_harness.words import counted
 
 START: Final = "start"
 FINISHED: Final = "finished"
@@ -209,7 +210,7 @@ class StreamOrder:
         """Raise StreamOrderError unless the stream is complete or ended by an exception frame."""
         if self.state not in (FINISHED, FAILED):
             raise StreamOrderError(
-                f"The stream ends {self._where()} after {self.position} event{'s' * (self.position != 1)}. "
+                f"The stream ends {self._where()} after {counted(self.position, 'event')}. "
                 f"Legal there: {self._legal()}."
             )
 

@@ -20,6 +20,7 @@ from typing import Any, Final, TypeGuard
 from converse_harness.bedrock.api.beyond import BEYOND_MODEL, Beyond, ExtraMember, ExtraValue, MayBeAbsent
 from converse_harness.bedrock.api.service import Shape, ShapeWalk, botocore_version, is_document, is_union, nearest
 from converse_harness.errors import ReplyError
+from converse_harness.words import counted, listed
 
 
 class FindingKind(Enum):
@@ -122,8 +123,7 @@ def not_one(shape: str, came: Sequence[object], members: Sequence[str]) -> Viola
     """Make the violation for a union that has no member or several members; `came` are the keys of the union."""
     if came:
         count = {2: "two", 3: "three"}.get(len(came), str(len(came)))
-        named = " and ".join([", ".join(map(repr, came[:-1])), repr(came[-1])])
-        text = f"has {count} members, {named}; {_a(shape)} has exactly one ({_model(shape)})."
+        text = f"has {count} members, {listed(map(repr, came))}; {_a(shape)} has exactly one ({_model(shape)})."
     else:
         text = f"has no member; {_a(shape)} has exactly one of {_listed(members)} ({_model(shape)})."
     return Violation(FindingKind.UNION, shape, text, tuple(members))
@@ -162,7 +162,7 @@ def length(shape: str, count: int, unit: str, low: int | None, high: int | None)
     """
     if (low is None or low <= count) and (high is None or count <= high):
         return ()
-    text = f"has {count} {unit}{'' if count == 1 else 's'}; {_a(shape)} has {_between(low, high)} ({_model(shape)})."
+    text = f"has {counted(count, unit)}; {_a(shape)} has {_between(low, high)} ({_model(shape)})."
     return [Violation(FindingKind.LENGTH, shape, text, (low, high))]
 
 

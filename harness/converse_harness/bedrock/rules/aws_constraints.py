@@ -16,6 +16,7 @@ from converse_harness import bedrock
 from converse_harness.bedrock import FindingKind, Shape, Violation
 from converse_harness.bedrock.api.service import nearest
 from converse_harness.bedrock.rules.request import FIELDS, RuleRequest, RuleViolation, labels, needs
+from converse_harness.words import counted
 
 Steps = tuple[str | int, ...]
 
@@ -329,7 +330,7 @@ def _breach(
 ) -> Iterator[RuleViolation]:
     if violations:
         texts = _told(shape, value, violations, within)
-        count = f"{len(texts)} validation error{'s' * (len(texts) > 1)} detected"
+        count = f"{counted(len(texts), 'validation error')} detected"
         yield RuleViolation(_people_path(_steps_of(violations[0])), {"errors": f"{count}: {'; '.join(texts)}"})
 
 

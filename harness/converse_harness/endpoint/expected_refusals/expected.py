@@ -13,6 +13,7 @@ from converse_harness.endpoint.call import Call, Calls
 from converse_harness.errors import ConverseHarnessError, NotRefused, RefusedRequest, ReplyError
 from converse_harness.secrets.mask import mask
 from converse_harness.user_lines import calling_line
+from converse_harness.words import one_line
 
 _NEVER_REFUSED: Final[Mapping[str, str]] = {
     "lenient": "nothing is refused with rules={level!r}. Leave this setting out, or hold the "
@@ -132,7 +133,7 @@ class ExpectedRefusal:
 
     def _not_broken(self) -> str:
         calls = [call for call in self._endpoint.calls if call.number > self._since]
-        rows = [f"{call.number}. {call.asked}: {' '.join(call.outline.split())}" for call in calls[-20:]]
+        rows = [f"{call.number}. {call.asked}: {one_line(call.outline)}" for call in calls[-20:]]
         arrived = "\n          ".join(rows) or "nothing: no call reached the fake in this block"
         refused = "".join(
             f"{'          ' if number else 'refused   '}call {call.number}, by another rule: {refusal.rule.name}\n"

@@ -27,6 +27,7 @@ from converse_harness.endpoint.prompt_cache.cache import PromptUse, has_failed, 
 from converse_harness.json_values import is_array, is_object
 from converse_harness.notes import Note
 from converse_harness.secrets.mask import common_length, mask
+from converse_harness.words import counted
 
 _SHOWN: Final = 64
 """A Parting contains at most this number of characters of the old value, and of the new value."""
@@ -235,7 +236,7 @@ class CacheSummary:
         rewritten = len(self.rewrites) if self._note is None else len(CacheSummary(self._calls).rewrites)
         return (
             f"<prompt cache: {self.read:,} tokens read, {self.written:,} written, hit rate {self.hit_rate:.2f}, "
-            f"{rewritten} rewrite{'s' * (rewritten != 1)}>"
+            f"{counted(rewritten, 'rewrite')}>"
         )
 
 

@@ -12,6 +12,7 @@ from typing import Final
 from converse_harness.cli.terminal import Arguments, CommandFailed, UsageFailed, complain, say, session_in
 from converse_harness.features.as_python.script import module_source, name_of_test, script_source
 from converse_harness.recordings.record.write import write
+from converse_harness.words import counted
 
 DESCRIPTION: Final = (
     "Write a recording as a test: converse.script(...) with the shortest replies that send the same answers, and a "
@@ -60,7 +61,7 @@ def run(given: argparse.Namespace) -> int:
         sys.stdout.flush()
     else:
         write(target, whole)
-        say(f"{given.file} -> {target}::{name}: {script.replies} repl{'y' if script.replies == 1 else 'ies'}")
+        say(f"{given.file} -> {target}::{name}: {counted(script.replies, 'reply', 'replies')}")
     for each in script.left_out:
         complain("new-test", f"left out {each}")
     return 1 if script.left_out else 0

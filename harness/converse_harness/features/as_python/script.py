@@ -15,6 +15,7 @@ from converse_harness.recordings.format.exchanges import RecordedExchange
 from converse_harness.recordings.play.matching import asked_in
 from converse_harness.recordings.play.mismatch import summary
 from converse_harness.secrets.mask import mask
+from converse_harness.words import cut
 
 _INDENT: Final = "    "
 
@@ -96,7 +97,7 @@ def module_source(exchanges: Sequence[RecordedExchange], script: ScriptSource, n
 def _comment(text: str) -> str:
     shown = "".join(each if each.isprintable() else "\ufffd" for each in text)
     room = WIDTH - len(_INDENT) - len("# ")
-    return f"{_INDENT}# {shown if len(shown) <= room else shown[: room - 3] + '...'}\n"
+    return f"{_INDENT}# {cut(shown, room)}\n"
 
 
 def name_of_test(path: Path) -> str:

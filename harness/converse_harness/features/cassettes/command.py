@@ -19,7 +19,6 @@ from converse_harness.cli.terminal import (
     Arguments,
     UsageFailed,
     complain,
-    counted,
     redaction_of,
     say,
 )
@@ -29,6 +28,7 @@ from converse_harness.features.cassettes.read import CannotImport, NoCassette, O
 from converse_harness.intercept.guard.hosts import is_bedrock_host
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.shell import quoted
+from converse_harness.words import counted
 
 _CASSETTES: Final = re.compile(r"\.(?:yaml|yml|json)(?:\.gz)?$", re.IGNORECASE)
 """Matches the end of a cassette's file name. In the name of the recording, `.jsonl` replaces it.
@@ -221,7 +221,7 @@ class _Import:
         if self.refused:
             yield f"{counted(self.refused, 'file')} could not be imported."
         if self.no_json:
-            bodies = "1 body is" if len(self.no_json) == 1 else f"{len(self.no_json)} bodies are"
+            bodies = counted(len(self.no_json), "body is", "bodies are")
             yield f"{bodies} not what Bedrock sends or takes: no JSON. Each is named above, with what to do."
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from converse_harness.features.chaos.damage import DAMAGES
 from converse_harness.features.chaos.verdict import LISTED, Survival
-from converse_harness.plugin.recording.tally import first_few, number
 from converse_harness.reply.body import BareBody, written
 from converse_harness.reply.reply import Reply
+from converse_harness.words import and_more, counted
 
 if TYPE_CHECKING:
     import pytest
@@ -90,11 +90,11 @@ def lines_of(results: ChaosResults, option: str) -> list[str]:
     """Return the lines of the summary; `option` is the value of `--converse-chaos`."""
     counts = Counter(each.verdict for each in results.tried)
     found = ", ".join(f"{counts[each.word]} {each.word}" for each in reversed(Survival) if counts[each.word])
-    tests = number(len({each.test for each in results.tried}), "test")
-    total = f"{number(len(results.tried), 'rerun')} of {tests} in {results.seconds:.0f} s: {found or 'none'}"
+    tests = counted(len({each.test for each in results.tried}), "test")
+    total = f"{counted(len(results.tried), 'rerun')} of {tests} in {results.seconds:.0f} s: {found or 'none'}"
     if results.unrepeatable:
         many = len(results.unrepeatable)
-        total += f"; {number(many, 'test')} {'is' if many == 1 else 'are'} not repeatable"
+        total += f"; {counted(many, 'test is', 'tests are')} not repeatable"
     lines = [total]
     shown: Counter[tuple[str, str]] = Counter()
     for each in results.bad:
@@ -111,12 +111,12 @@ def lines_of(results: ChaosResults, option: str) -> list[str]:
         lines.append(f"waited for    {slow:.0f} s in sleeps of the code under test")
     named = [f"{test} ({why})" for test, why in sorted(results.unrepeatable.items())]
     if named:
-        lines.append(f"not repeatable: {', '.join(first_few(named, _TESTS))}")
+        lines.append(f"not repeatable: {', '.join(and_more(named, _TESTS))}")
     if results.left_out:
         reasons = ", ".join(f"{many} {reason}" for reason, many in sorted(results.left_out.items()))
         lines.append(f"left out      {reasons}")
     if results.not_reached:
-        missing = number(results.not_reached, "rerun")
+        missing = counted(results.not_reached, "rerun")
         lines.append(f"not reached   {missing} within --converse-chaos={option}; give it more seconds")
     return lines
 

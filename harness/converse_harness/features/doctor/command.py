@@ -11,8 +11,9 @@ import threading
 from importlib.metadata import version
 from typing import Any, Final
 
-from converse_harness.cli.terminal import BOLD, DIM, RED, Arguments, CommandFailed, complain, counted, plain, say
+from converse_harness.cli.terminal import BOLD, DIM, RED, Arguments, CommandFailed, complain, plain, say
 from converse_harness.features.doctor import checkup
+from converse_harness.words import counted
 
 DESCRIPTION: Final = (
     "Print what somebody needs who is to find out why something does not work here: versions, the plugins that pytest "

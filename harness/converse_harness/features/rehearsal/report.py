@@ -9,6 +9,7 @@ from typing import Final, Literal, NamedTuple
 
 from converse_harness.bedrock.rules.rule import MODEL
 from converse_harness.features.rehearsal.targets import ALL, RehearsalTarget, unknown_target, witness_of
+from converse_harness.words import and_more, counted, first_few, one_line, plural
 
 _NOT_REHEARSED: Final = (
     "signatures, contents of files, token limits; what your framework sends differently for another id"
@@ -138,10 +139,10 @@ class RehearsalReport:
         if rules:
             yield ReportLine("Bedrock's words, and who saw them last:")
         for rule, message in sorted(rules.items()):
-            yield ReportLine(f"  {rule}: {' '.join(message.split())}   ({witness_of(rule)})")
+            yield ReportLine(f"  {rule}: {one_line(message)}   ({witness_of(rule)})")
         counts = Counter(self.left_out.values())
         if counts:
-            reasons = [text.format(_counted(counts[why], self.part)) for why, text in _REASONS.items() if counts[why]]
+            reasons = [text.format(counted(counts[why], self.part)) for why, text in _REASONS.items() if counts[why]]
             yield ReportLine(f"left out: {', '.join(reasons)}")
         yield ReportLine(f"not rehearsed: {self._unjudged()}{_NOT_REHEARSED}")
 
@@ -177,7 +178,7 @@ class RehearsalReport:
         title = f"{'  ' if target.of_all else 'rehearsed as '}{target.model}{target.about}: "
         if not result.tests:
             return ReportLine(f"{title}nothing was asked")
-        text = f"{result.tests - len(result.refused)} of {_counted(result.tests, self.unit)} would be accepted"
+        text = f"{result.tests - len(result.refused)} of {counted(result.tests, self.unit)} would be accepted"
         if target.of_all:
             tests = Counter(rule for calls in result.refused.values() for rule in {call.rule for call in calls})
             rules = ", ".join(f"{rule} ({count})" for rule, count in _most_first(tests).items())
@@ -231,18 +232,14 @@ def _most_first(counts: Mapping[str, int]) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' * (count != 1)}"
-
-
 def _listed(ids: Mapping[str, int]) -> str:
     """Return the first model ids with their numbers of requests, and the number of further ids, as text."""
-    return _first([f"{name} ({_counted(count, 'request')})" for name, count in ids.items()], _IDS)
+    return _first([f"{name} ({counted(count, 'request')})" for name, count in ids.items()], _IDS)
 
 
 def _first(texts: Sequence[str], most: int) -> str:
     """Join the first `most` texts by commas. If there are further texts, add their number."""
-    return ", ".join([*texts[:most], *([f"{len(texts) - most} more"] if len(texts) > most else [])])
+    return ", ".join(and_more(texts, most, "{} more"))
 
 
 def _rows(name: str, calls: Sequence[RefusedCall]) -> Iterator[tuple[str, ...]]:
@@ -252,8 +249,7 @@ def _rows(name: str, calls: Sequence[RefusedCall]) -> Iterator[tuple[str, ...]]:
         groups.setdefault((call.rule, call.line), []).append(call)
     for (rule, line), same in groups.items():
         numbers = [*dict.fromkeys(call.number for call in same)]
-        shown = ", ".join(map(str, numbers[:_NUMBERS]))
-        more = f" and {len(numbers) - _NUMBERS} more" if len(numbers) > _NUMBERS else ""
-        message = " ".join(same[0].message.removeprefix(MODEL).split())
+        shown = first_few([*map(str, numbers)], _NUMBERS)
+        message = one_line(same[0].message.removeprefix(MODEL))
         message = message if len(message) <= _MESSAGE else f"{message[:_MESSAGE].rstrip()}..."
-        yield name, f"call{'s' * (len(numbers) > 1)} {shown}{more}", rule, message, line
+        yield name, f"{plural(len(numbers), 'call')} {shown}", rule, message, line

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Final
 
 from converse_harness.cli.show import about, check_call
-from converse_harness.cli.terminal import CommandFailed, UsageFailed, counted, say, session_in
+from converse_harness.cli.terminal import CommandFailed, UsageFailed, say, session_in
 from converse_harness.features.report.recordings import views_of_exchanges
 from converse_harness.features.report.view import PageSection, call_html, document, joined, overview_html
 from converse_harness.recordings.record.write import write
 from converse_harness.secrets.mask import mask
+from converse_harness.words import counted
 
 _PRINTED: Final = "-"
 """The value of `--html` without a file name: the page is printed."""

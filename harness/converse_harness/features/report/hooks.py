@@ -22,12 +22,12 @@ from converse_harness.features.report.view.call import call_html, overview_html
 from converse_harness.features.report.view.html import Html
 from converse_harness.features.report.view.page import FailedTest, ShownFake, ShownTest, report_html
 from converse_harness.intercept.observers import watching
-from converse_harness.plugin.recording.tally import number
 from converse_harness.plugin.report import masked
 from converse_harness.plugin.settings import own_fakes
 from converse_harness.recordings.record.write import write
 from converse_harness.secrets.process import own_secrets
 from converse_harness.secrets.removal import value_without_secrets
+from converse_harness.words import and_more, counted
 
 _CALLS: Final = "converse_calls"
 """The name of the attribute in which pytest's report carries the number of calls and the fakes. A user property would
@@ -156,9 +156,7 @@ class ReportHooks:
         crash: Any = getattr(report.longrepr, "reprcrash", None)
         whole = masked(report.longreprtext)
         first = whole if crash is None else masked(f"{crash.message}\n\n{crash.path}:{crash.lineno}")
-        lines = first.splitlines()
-        more = [f"... ({len(lines) - _FIRST_LINES} more lines)"] if len(lines) > _FIRST_LINES else []
-        short = "\n".join([*lines[:_FIRST_LINES], *more])
+        short = "\n".join(and_more(first.splitlines(), _FIRST_LINES, "... ({} more lines)"))
         test = masked(report.nodeid)
         self._failed[report.nodeid] = FailedTest(test, str(report.when), short, whole, fakes)
 
@@ -171,7 +169,7 @@ class ReportHooks:
         rows = [ShownTest(masked(test), *self._ran[test]) for test in tests]
         failed = [self._failed[test] for test in tests if test in self._failed]
         page = report_html(failed, rows, interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
-        count = number(len(failed), "failed test")
+        count = counted(len(failed), "failed test")
         self._result = f"converse-harness: wrote {self._given} ({count}, {len(page.encode()):,} bytes)", True
         try:
             write(self._path, page)

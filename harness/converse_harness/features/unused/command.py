@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from converse_harness.cli.terminal import DIM, Arguments, CommandFailed, UsageFailed, counted, say
+from converse_harness.cli.terminal import DIM, Arguments, CommandFailed, UsageFailed, say
 from converse_harness.features.unused.unused import Use, named_in_sources, read_use, remove_exchanges, usual_path
 from converse_harness.recordings.session import remove_recording
 from converse_harness.shell import joined, words
+from converse_harness.words import counted, first_few, plural
 
 DESCRIPTION: Final = (
     "Remove recordings that no test uses, and exchanges that no test plays (--converse-record=new_episodes keeps "
@@ -69,7 +70,7 @@ def run(given: argparse.Namespace) -> int:
     for path in unused:
         say(f"unused  {_shown(path)}")
     for path, lines in unplayed.items():
-        places = f"line{'s' * (len(lines) > 1)} {', '.join(map(str, lines))}"
+        places = f"{plural(len(lines), 'line')} {', '.join(map(str, lines))}"
         say(f"unused  {_shown(path)}: {counted(len(lines), 'exchange')} ({places})")
     counts = {"recording": len(unused), "exchange": sum(map(len, unplayed.values()))}
     what = " and ".join(counted(count, noun) for noun, count in counts.items() if count)
@@ -121,19 +122,14 @@ def _check(use: Use, *, despite_skips: bool) -> None:
         raise CommandFailed(f"{use.missing}; nothing is removed, because other tests may use more.")
     if use.failed:
         raise CommandFailed(
-            f"{counted(len(use.failed), 'test')} failed ({_some(use.failed)}); nothing is removed, because a test that "
-            "fails may have used more."
+            f"{counted(len(use.failed), 'test')} failed ({first_few(use.failed, _SHOWN)}); nothing is removed, because a "
+            "test that fails may have used more."
         )
     if use.skipped and not despite_skips:
         raise CommandFailed(
-            f"{counted(len(use.skipped), 'test')} skipped or expected to fail ({_some(use.skipped)}); nothing is "
-            "removed, because they may use more. --despite-skips removes what the others do not use."
+            f"{counted(len(use.skipped), 'test')} skipped or expected to fail ({first_few(use.skipped, _SHOWN)}); "
+            "nothing is removed, because they may use more. --despite-skips removes what the others do not use."
         )
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
 
 
 def _plan(use: Use, within: Path) -> tuple[list[Path], dict[Path, Sequence[int]], dict[Path, str]]:

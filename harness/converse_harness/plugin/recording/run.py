@@ -16,13 +16,14 @@ from converse_harness.endpoint.script import Queue
 from converse_harness.errors import ConverseHarnessError, DamagedData, UnexpectedCall, one_of
 from converse_harness.intercept.fake import Fake
 from converse_harness.plugin.frames import hide_clients, with_causes
-from converse_harness.plugin.recording.tally import Tally, arguments_of, number, relative, shown
+from converse_harness.plugin.recording.tally import Tally, arguments_of, relative, shown
 from converse_harness.plugin.settings import MARKER, chosen, own_fakes, record_setting, refuse_inside_given, settings_of
 from converse_harness.recordings import names
 from converse_harness.recordings.play.play import Recording
 from converse_harness.recordings.record.write import SessionWriter
 from converse_harness.recordings.session import MissingRecording, Unrecorded, open_session, save_or_set_aside
 from converse_harness.shell import quoted
+from converse_harness.words import counted
 
 _MISSING: Final = """
 {test} has no recording. Record it, with the credentials and the region of a real account:
@@ -172,7 +173,7 @@ class RecordingRun:
         left = self._unplayed()
         if passed and left:
             places = ", ".join(f"{shown(config, self.path)}:{line}" for line in left)
-            many = number(len(self.queue("").slots), "recorded exchange")
+            many = counted(len(self.queue("").slots), "recorded exchange")
             tally.remarks.append(f"{nodeid} left {len(left)} of {many} unplayed: {places}")
         if passed and self.recording is not None:
             tally.left.setdefault(names.identity(self.path), []).append(left)
@@ -180,7 +181,7 @@ class RecordingRun:
             return
         policy = one_of("failed", chosen(config, "record_failed"), names.FAILED)
         kept = save_or_set_aside(self.writer, passed=passed, failed=policy)
-        many = number(kept.exchanges, "exchange")
+        many = counted(kept.exchanges, "exchange")
         if kept.exchanges and kept.path is None and not kept.problem:
             tally.written.append(f"dropped {many} of {nodeid}, which did not pass")
         elif kept.path is not None and (kept.path == self.path or not kept.problem):

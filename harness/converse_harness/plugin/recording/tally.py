@@ -8,7 +8,7 @@ from __future__ import annotations
 import glob
 import os
 from collections import Counter, defaultdict
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from converse_harness.plugin.settings import MARKER, folder
 from converse_harness.recordings import names
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.secrets.mask import mask
+from converse_harness.words import counted
 
 _ARGUMENTS: Final = {
     "name": "the file, below the folder of recordings and without .jsonl",
@@ -214,8 +215,7 @@ class Tally:
             yield f"{_PREFIX}a line {pattern} in .gitignore keeps what failed tests recorded out of commits"
         unused = [] if self.missing() else self.unused(failed=True)
         if unused:
-            are = "is" if len(unused) == 1 else "are"
-            yield f"{_PREFIX}{number(len(unused), 'recording')} {are} not used by any test:"
+            yield f"{_PREFIX}{counted(len(unused), 'recording is', 'recordings are')} not used by any test:"
         commands = set[str]()
         for path in unused:
             aside = " (of a test that did not pass)" if path.name.endswith(names.FAILED_SUFFIX) else ""
@@ -243,7 +243,7 @@ class Tally:
         """Return the reason why not all tests of the project were collected and ran; "" if all of them ran."""
         ran = len(self.outcomes)
         all_ran = not self._workers and ran == self._collected
-        return self.not_collected() or ("" if all_ran else f"{ran} of {number(self._collected, 'test')} ran")
+        return self.not_collected() or ("" if all_ran else f"{ran} of {counted(self._collected, 'test')} ran")
 
     def not_collected(self) -> str:
         """Return the reason why not all tests of the project were collected; "" if all were collected."""
@@ -311,16 +311,6 @@ def shown(config: pytest.Config, path: Path) -> str:
         return path.relative_to(config.rootpath).as_posix()
     except ValueError:
         return str(path)
-
-
-def number(count: int, what: str) -> str:
-    """Return a count and its noun `what` as text, for example "2 tests". The noun gets an `s` unless the count is 1."""
-    return f"{count} {what}{'' if count == 1 else 's'}"
-
-
-def first_few(texts: Sequence[str], most: int) -> list[str]:
-    """Return the first `most` of the texts; if there are more, add a text with the number of the others."""
-    return [*texts[:most], *([f"and {len(texts) - most} more"] if len(texts) > most else [])]
 
 
 def _existing(path: Path, other: Path) -> Path:

@@ -43,6 +43,7 @@ from converse_harness.recordings.format.shared_parts import MissingPart, Parts
 from converse_harness.stream.events import PADDING
 from converse_harness.stream.frames import Decoder
 from converse_harness.stream.grammar import CARRIED, ERROR_FRAME, GOES_ON, StreamOrder
+from converse_harness.words import and_more, listed
 
 
 def problems_of(lines: Sequence[Line]) -> Iterator[Problem]:
@@ -104,8 +105,7 @@ def _called(kind: str, line: Line) -> str:
 
 def _expected(before: str) -> str:
     where = "after a head with a body" if before == WHOLE else f"after {KINDS[before].called}"
-    first, *others = [KINDS[kind].called for kind in FOLLOWS[before]]
-    return f"{where} comes {', '.join([first, *others[:-1]])}{f' or {others[-1]}' if others else ''}"
+    return f"{where} comes {listed([KINDS[kind].called for kind in FOLLOWS[before]], 'or')}"
 
 
 def _is_usual_delta(line: Line) -> bool:
@@ -208,9 +208,7 @@ _LIMITS: Final = frozenset({"min", "max", "pattern", "enum"})
 def faults_of(exchange: RecordedExchange) -> list[str]:
     """Return the texts for the key `faults` of a call: at most MAX_PROBLEMS violations of AWS's rules in its answer."""
     found = [text for _, text in illegal(exchange)]
-    if len(found) > MAX_PROBLEMS:
-        found[MAX_PROBLEMS - 1 :] = [f"and {len(found) - MAX_PROBLEMS + 1} more"]
-    return found
+    return found if len(found) <= MAX_PROBLEMS else and_more(found, MAX_PROBLEMS - 1)
 
 
 def is_newer(header: Line) -> bool:

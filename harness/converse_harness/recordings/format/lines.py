@@ -24,6 +24,7 @@ from converse_harness.stream.events import PADDING, encode_event, from_wire, rea
 from converse_harness.stream.frames import Frame, decode
 from converse_harness.stream.grammar import ERROR_FRAME
 from converse_harness.stream.http import ERROR_NAME, Break, ConnectionFailure
+from converse_harness.words import cut
 
 DEEPEST: Final = 200
 """JSON with more levels than this is stored as text or base64, because Python's limit for nested JSON is about 1,000
@@ -466,7 +467,7 @@ def said(value: object) -> str:
     """Return the JSON text of a value for use in an error message. A text longer than _SAID is cut."""
     text = json.dumps(value, ensure_ascii=False)
     text = text if is_text(text) else json.dumps(value)
-    return text if len(text) <= _SAID else f"{text[: _SAID - 3]}..."
+    return cut(text, _SAID)
 
 
 def hint(name: object, known: Collection[str], more: str = "") -> str:

@@ -30,6 +30,7 @@ from converse_harness.recordings.play.matching import (
 from converse_harness.recordings.play.request_differences import that_count
 from converse_harness.reply.body import summarize_block
 from converse_harness.secrets.mask import mask
+from converse_harness.words import counted, plural
 
 _LINES: Final = 20
 """The maximum number of lines that show differences in an error message."""
@@ -105,7 +106,7 @@ def missed(state: State, call: Call, asked: MatchKey, fits: Sequence[int]) -> Mi
 
 
 def _calls(numbers: Sequence[int]) -> str:
-    return f"call{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}"
+    return f"{plural(len(numbers), 'call')} {', '.join(map(str, numbers))}"
 
 
 def _played(state: State, fits: Sequence[int]) -> str:
@@ -137,7 +138,7 @@ def summary(asked: MatchKey) -> str:
         last = " + ".join(map(summarize_block, messages[-1].get("content", ())))
     except (AttributeError, TypeError):  # in an edited recording, values may have other types
         last = "?"
-    return f"{head}, {len(messages)} message{'s' * (len(messages) > 1)}, last: {last}"
+    return f"{head}, {counted(len(messages), 'message')}, last: {last}"
 
 
 # The code below finds the exchange that is nearest to a call.
@@ -205,7 +206,7 @@ def _lines_of_all(found: Sequence[Difference]) -> Iterator[str]:
     for number, difference in enumerate(found):
         rows = list(lines_of(difference))
         if lines + len(rows) > _LINES - (number < len(found) - 1):
-            yield f"and {len(found) - number} more difference{'s' * (len(found) - number > 1)}"
+            yield f"and {counted(len(found) - number, 'more difference')}"
             return
         yield from rows
         lines += len(rows)

@@ -17,6 +17,7 @@ from converse_harness.recordings.differences import ABSENT, Difference, lines_of
 from converse_harness.recordings.play.matching import MatchKey, as_recorded
 from converse_harness.recordings.play.request_differences import in_words
 from converse_harness.secrets.mask import mask
+from converse_harness.words import counted, first_few, plural
 
 _COMPARED: Final = 50
 """The maximum number of unequal requests that are stored for one recording, which limits the cost."""
@@ -50,9 +51,7 @@ class UnequalRequests(NamedTuple):
 
     def places(self) -> str:
         """Return the first place where the requests differ and the number of other places; "" if they are equal."""
-        found = self.differences()
-        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-        return f"{path_text(found[0].path)}{more}" if found else ""
+        return first_few([path_text(each.path) for each in self.differences()], 1)
 
 
 class _Place(NamedTuple):
@@ -98,11 +97,11 @@ class StaleRecording:
     def counted(self) -> str:
         """The number of requests that differ, for example `2 of 4 requests`."""
         least = "at least " if self.has_more else ""
-        return f"{least}{self._found[0]} of {self.requests} request{'s' * (self.requests != 1)}"
+        return f"{least}{self._found[0]} of {counted(self.requests, 'request')}"
 
     @property
     def _verdict(self) -> str:
-        return f"{self.counted} {'differs' if self._found[0] == 1 else 'differ'}"
+        return f"{self.counted} {plural(self._found[0], 'differs', 'differ')}"
 
     @property
     def line(self) -> str:
@@ -110,7 +109,7 @@ class StaleRecording:
         _, (first, *others) = self._found
         old, new = shown(first.difference.old, first.difference.new, _SHORT)
         change = f"{old} -> {new}" if old and new else f"{old} is gone" if old else f"{new} is new"
-        more = f", and {len(others)} more place{'s' * (len(others) > 1)}" if others else ""
+        more = f", and {counted(len(others), 'more place')}" if others else ""
         return mask(f"{self._verdict}: {path_text(first.difference.path)} {change}{more}")
 
     @property
@@ -123,10 +122,10 @@ class StaleRecording:
         yield f"{self._verdict} from {self.path}, which answered them."
         yield f"\n{'differs':<10}- recorded, + arrived"
         for difference, calls in places[:_PLACES]:
-            yield f"{'':<10}call{'s' * (len(calls) > 1)} {', '.join(map(str, calls))}"
+            yield f"{'':<10}{plural(len(calls), 'call')} {', '.join(map(str, calls))}"
             yield from (f"{'':<10}{line}" for line in lines_of(difference))
         if len(places) > _PLACES:
-            yield f"{'':<10}and {len(places) - _PLACES} more place{'s' * (len(places) > _PLACES + 1)}"
+            yield f"{'':<10}and {counted(len(places) - _PLACES, 'more place')}"
         yield f"\nIf that is meant, record it again:\n{self.again or f'with record({str(self.path)!r}): ...'}"
         yield f"or leave out what need not be equal: ignore={[*dict.fromkeys(map(_ignorable, places))][:3]!r}"
 

@@ -41,6 +41,7 @@ from converse_harness.stream.assemble import Response as Assembled
 from converse_harness.stream.assemble import assemble
 from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.http import HttpResponse, Request
+from converse_harness.words import and_more, counted
 
 _SHOWN: Final = 10
 """The maximum number of secrets that a report lists."""
@@ -119,7 +120,7 @@ def said_of_left_out(safe: SafeLines, where: object) -> str:
         return ""
     places = [f"  call {each.number + 1}, {each.asked}: {leak}" for each in safe.left_out for leak in each.leaks]
     wrote = any("call" in line for line in safe.lines)
-    missing = f"{len(safe.left_out)} exchange{'s' * (len(safe.left_out) != 1)}"
+    missing = counted(len(safe.left_out), "exchange")
     first = f"{where} was written without {missing}" if wrote else f"{where} was not written"
     last = "" if wrote else "What was there before is as it was. "
     held = f"{_secrets(len(places))} that cannot be masked there"
@@ -132,8 +133,7 @@ def _secrets(count: int) -> str:
 
 
 def _listed(places: list[str]) -> str:
-    more = len(places) - _SHOWN
-    return "\n".join(places if more <= 0 else [*places[:_SHOWN], f"  and {more} more"])
+    return "\n".join(and_more(places, _SHOWN, "  and {} more"))
 
 
 def header() -> Line:

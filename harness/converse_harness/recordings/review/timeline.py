@@ -15,6 +15,7 @@ from converse_harness.json_values import is_array, is_object, json_text, member_
 from converse_harness.recordings.format.exchanges import RecordedExchange
 from converse_harness.recordings.format.lines import Line, body_bytes, event_of
 from converse_harness.stream.grammar import is_exception
+from converse_harness.words import counted
 
 _NOTHING_DONE: Final = "NONE"
 """The `action` of a guardrail finding that changed nothing in the conversation."""
@@ -57,7 +58,7 @@ def asked(exchange: RecordedExchange) -> Iterator[TimelineRow]:
         yield _row("tools", None, ", ".join(names))
     messages = objects_of(request.get("messages"))
     if len(messages) > 1:
-        yield _row("before", None, f"{len(messages) - 1} message{'s' * (len(messages) > 2)}")
+        yield _row("before", None, counted(len(messages) - 1, "message"))
     if messages:
         yield from block_rows(messages[-1].get("content"), None, str(messages[-1].get("role")))
     elif "request" in call:

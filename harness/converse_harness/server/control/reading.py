@@ -22,6 +22,7 @@ from converse_harness.json_values import is_array, is_deeper, is_object
 from converse_harness.reply.body import shorten
 from converse_harness.secrets.mask import Headers
 from converse_harness.stream.http import Request
+from converse_harness.words import cut
 
 _ALL_ADDRESSES: Final = frozenset({"", "0.0.0.0", "::"})
 _JSON: Final = "application/json"
@@ -153,7 +154,7 @@ def described(value: object) -> str:
     if is_array(value):
         return "a list" if value else "a list without items"
     text = shorten(value) if isinstance(value, str) else json.dumps(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return cut(text, 60)
 
 
 def to_bytes(value: object) -> bytes:

@@ -10,6 +10,7 @@ from converse_harness.features.report.view.html import Html, element, joined
 from converse_harness.features.report.view.view import CallView
 from converse_harness.json_values import is_object, json_text, member_of, object_of, objects_of, parsed_json
 from converse_harness.secrets.mask import common_length
+from converse_harness.words import plural
 
 _OPEN: Final = 1_200
 
@@ -35,7 +36,7 @@ def counted(count: int, thing: str) -> str:
     >>> counted(1, "message"), counted(1200, "message")
     ('1 message', '1,200 messages')
     """
-    return f"{count:,} {thing}{'s' * (count != 1)}"
+    return f"{count:,} {plural(count, thing)}"
 
 
 def milliseconds(value: float) -> str:

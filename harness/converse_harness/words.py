@@ -1,0 +1,74 @@
+"""Small texts for messages: a number with its noun, lists in words, and long texts on one line or cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    """Return `one` if the count is 1, otherwise `many`. Without `many`, the plural is `one` with an `s`.
+
+    >>> plural(1, "call"), plural(0, "call"), plural(2, "is", "are")
+    ('call', 'calls', 'are')
+    """
+    return one if count == 1 else many or f"{one}s"
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """Return a count with its noun. The arguments are those of `plural`.
+
+    >>> counted(1, "call"), counted(3, "call"), counted(0, "reply", "replies")
+    ('1 call', '3 calls', '0 replies')
+    """
+    return f"{count} {plural(count, one, many)}"
+
+
+def listed(items: Iterable[str], last: str = "and") -> str:
+    """Return the items as one text, with the word `last` before the last of several items.
+
+    There must be at least one item.
+
+    >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"], "or")
+    ('a', 'a and b', 'a, b or c')
+    """
+    *others, end = items
+    return f"{', '.join(others)} {last} {end}" if others else end
+
+
+def and_more(items: Sequence[str], most: int, more: str = "and {} more") -> list[str]:
+    """Return the first `most` items; if there are others, append `more` with their number in place of `{}`.
+
+    >>> and_more(["a", "b", "c"], 3), and_more(["a", "b", "c"], 1)
+    (['a', 'b', 'c'], ['a', 'and 2 more'])
+    """
+    left = len(items) - most
+    return [*items[:most], more.format(left)] if left > 0 else [*items]
+
+
+def first_few(items: Sequence[str], most: int) -> str:
+    """Return the first `most` items as one text; if there are others, their number follows.
+
+    >>> first_few(["a", "b", "c"], 3), first_few(["a", "b", "c"], 2)
+    ('a, b, c', 'a, b and 1 more')
+    """
+    left = len(items) - most
+    shown = ", ".join(items[:most])
+    return f"{shown} and {left} more" if left > 0 else shown
+
+
+def one_line(text: str) -> str:
+    r"""Return a text with each run of spaces and line ends replaced by one space.
+
+    >>> one_line(" first,\n  then second\n")
+    'first, then second'
+    """
+    return " ".join(text.split())
+
+
+def cut(text: str, width: int) -> str:
+    """Return a text that has at most `width` characters; if it was longer, its end is replaced by three dots.
+
+    >>> cut("a long story", 12), cut("a long story", 9)
+    ('a long story', 'a long...')
+    """
+    return text if len(text) <= width else f"{text[: width - 3]}..."
