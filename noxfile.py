@@ -1,7 +1,8 @@
-"""Every check of the project, each in an environment of its own; `.ci/run` runs them all.
+"""All checks of the project. Each session has its own environment, and `.ci/run` runs all of them.
 
-`nox` runs the sessions that a change needs most. The package is always installed as a wheel, never read from the tree.
-uv installs no release of another project that is newer than the day in pyproject.toml; the session `newest` does.
+`nox` without arguments runs the sessions that most changes need. The package is always installed as a wheel, and never
+imported from the source tree. uv does not install releases of other projects that are newer than the date in
+pyproject.toml; only the session `newest` does.
 """
 
 import datetime as dt
@@ -17,14 +18,17 @@ PYTHONS = ("3.11", "3.12", "3.13")
 PROJECT = nox.project.load_toml("pyproject.toml")
 DEPENDENCIES = PROJECT["project"]["dependencies"]
 TEST_TOOLS = PROJECT["project"]["optional-dependencies"]["test"]
-DEFAULT_TIER = ("--tier", "default")  # said, so that no clock runs: the README's second command has the one of CI
-PYTEST = ("pytest", "-o", "faulthandler_timeout=120")  # it says where a test hangs, and costs a millisecond a test
-ASYNCIO = ("pytest-asyncio>=1.0",)  # pyproject.toml has settings of it
+DEFAULT_TIER = (
+    "--tier",
+    "default",
+)  # without --tier, tests have a time limit under CI (tests/tiers.py)
+PYTEST = ("pytest", "-o", "faulthandler_timeout=120")  # prints where a test hangs; costs a millisecond per test
+ASYNCIO = ("pytest-asyncio>=1.0",)  # pyproject.toml contains settings for it
 AIOBOTOCORE = ("aiobotocore[httpx2]>=3.10", "trio>=0.25", *ASYNCIO)
 AIOBOTOCORE_MODULE = "*/intercept/boto/aio.py"
 SMITHY = ("aws-sdk-bedrock-runtime>=0.12", *ASYNCIO)
 MINISTACK = ("ministack>=1.5",)
-LITELLM = ("litellm>=1.110.2",)  # earlier ones ask once more after a broken answer
+LITELLM = ("litellm>=1.110.2",)  # earlier releases repeat the request after a broken answer
 PLUGINS = (
     "ddtrace>=3",
     "freezegun>=1.5",
@@ -47,7 +51,7 @@ UNPINNED = (
 )
 """The sessions that take releases of other projects without an exact version."""
 REHEARSED = ("strands", "langchain_aws", "pydantic_ai")
-"""Clients of the matrix; boto3 comes with each."""
+"""The clients of the matrix that the session `rehearsal` runs. Each of them installs boto3."""
 NEIGHBOURS = ("granian>=2", "langchain-aws>=1.0", "moto>=5.1")
 BADDAY = ("strands", "langchain_aws", "pydantic_ai", "litellm_sync")
 FLOOR_SUITES = (
@@ -83,23 +87,23 @@ nox.options.error_on_external_run = True
 
 
 def install(session: nox.Session, *packages: str, extra: str = "") -> None:
-    """Install this package as a wheel, which `.ci/run` builds once for all, and others beside it."""
+    """Install this package as a wheel, and other packages. `.ci/run` builds one wheel for all sessions."""
     wheel = os.environ.get("CONVERSE_WHEEL", ".")
-    # uv keeps what it built of a folder as long as pyproject.toml stays the same.
+    # uv reuses the wheel that it built from a folder until pyproject.toml changes.
     anew = ("--reinstall-package", "converse-harness") if wheel == "." and session.venv_backend == "uv" else ()
     session.install(*anew, f"{wheel}{extra}", *packages)
 
 
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
-    """The default tier, or with `-- --tier slow` more of the tests."""
+    """Run the default tier; with `-- --tier slow`, the slow tests as well."""
     install(session, extra="[test]")
     session.run(*PYTEST, *(session.posargs or DEFAULT_TIER))
 
 
 @nox.session
 def coverage(session: nox.Session) -> None:
-    """The default tier, with the lines that it runs."""
+    """Run the default tier, and measure which lines of the product it runs."""
     install(session, extra="[test]")
     arguments = session.posargs or DEFAULT_TIER
     pytest_with_coverage(session, *arguments, report=(f"--omit={AIOBOTOCORE_MODULE}", "--fail-under=94"))
@@ -107,7 +111,7 @@ def coverage(session: nox.Session) -> None:
 
 @nox.session
 def slow(session: nox.Session) -> None:
-    """The slow tier without the default one."""
+    """Run the slow tests only."""
     install(session, extra="[test]")
     session.run(*PYTEST, *(session.posargs or ("--tier", "slow", "-m", "slow")))
 
@@ -120,10 +124,10 @@ def core(session: nox.Session) -> None:
 
 
 def pytest_with_coverage(session: nox.Session, *arguments: str, report: tuple[str, ...]) -> None:
-    """Run pytest and report the lines that ran; each session has data of its own.
+    """Run pytest and report the lines that ran. Each session writes its data to its own file.
 
-    Python 3.12 and newer tell coverage of lines by `sys.monitoring`, in half the time of a tracer, without its locks;
-    of branches they tell from 3.14 on.
+    In Python 3.12 and newer, coverage measures lines with `sys.monitoring`: this takes half the time of a tracer and
+    needs no locks. It can measure branches in this way from Python 3.14 on.
     """
     session.env["COVERAGE_CORE"] = "sysmon"
     session.env["COVERAGE_FILE"] = str(Path(session.create_tmp()).resolve() / "coverage")
@@ -135,7 +139,7 @@ def pytest_with_coverage(session: nox.Session, *arguments: str, report: tuple[st
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Style, and the directions of imports."""
+    """Check the style, and which module may import which."""
     install(session, "ruff", "import-linter")
     session.run("ruff", "check")
     session.run("ruff", "format", "--check")
@@ -144,31 +148,31 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def typing(session: nox.Session) -> None:
-    """Both type checkers on the project, and on what a user writes with it."""
-    # pyright needs node; its extra brings one that installs like any other package. The pinned suites need trio.
+    """Run both type checkers on the project, and on examples of code that users write."""
+    # pyright needs Node.js, which its extra `nodejs` installs as a package. The pinned suites need trio.
     packages = ("mypy", "nox", "pyright[nodejs]", "trio", "types-docutils", "types-pyyaml", *LITELLM, *NEIGHBOURS)
     install(session, *packages, extra="[docs,test]")
     session.run("mypy")
-    session.run("mypy", "--platform", "win32", "harness", "strategies")  # what Windows lacks is asked for before
+    session.run("mypy", "--platform", "win32", "harness", "strategies")  # code for other systems needs a condition
     session.run("pyright", "--pythonpath", f"{session.bin}/python")
     session.run("python", "tests/typing/check.py")
 
 
 @nox.session(python="3.11", venv_backend="uv")
 def floor(session: nox.Session) -> None:
-    """The lowest versions that pyproject.toml allows, as botocore 1.40.0 and pytest 8.2, on the oldest Python."""
+    """Test with the lowest versions that pyproject.toml allows, such as botocore 1.40.0, on the oldest Python."""
     install(session, "--resolution", "lowest-direct", *DEPENDENCIES, *TEST_TOOLS)
     session.run(*PYTEST, *(session.posargs or (*DEFAULT_TIER, *FLOOR_SUITES)))
 
 
 def pinned(*suites: str) -> tuple[str, ...]:
-    """Pytest's arguments for suites that need what `[test]` does not bring: every test of them but the nightly ones."""
+    """Return pytest's arguments that run all but the nightly tests of suites whose packages are not in `[test]`."""
     return ("--tier", "slow", *(f"tests/clients/pinned/{suite}" for suite in suites))
 
 
 @nox.session
 def aiobotocore(session: nox.Session) -> None:
-    """aiobotocore, which pins botocore."""
+    """Test with aiobotocore, which limits the versions of botocore."""
     install(session, "coverage", *AIOBOTOCORE)
     suite = session.posargs or pinned("aiobotocore")
     pytest_with_coverage(session, *suite, report=(f"--include={AIOBOTOCORE_MODULE}", "--fail-under=94"))
@@ -176,28 +180,28 @@ def aiobotocore(session: nox.Session) -> None:
 
 @nox.session(python="3.12")
 def smithy(session: nox.Session) -> None:
-    """smithy-python's aws-sdk-bedrock-runtime, which needs Python 3.12."""
+    """Test with aws-sdk-bedrock-runtime of smithy-python, which needs Python 3.12."""
     install(session, *SMITHY)
     session.run(*PYTEST, *(session.posargs or pinned("smithy")))
 
 
 @nox.session
 def litellm(session: nox.Session) -> None:
-    """litellm, whose pools of threads live as long as the process: beside them botocore stays patched."""
+    """Test with litellm. Its thread pools live as long as the process, and botocore stays patched for them."""
     install(session, *LITELLM, extra="[test]")
     session.run(*PYTEST, *(session.posargs or pinned("litellm")))
 
 
 @nox.session
 def neighbours(session: nox.Session) -> None:
-    """What is too heavy for `[test]`: langchain-aws as a client, moto beside the fake, granian under the ASGI app."""
+    """Test with packages that are too large for `[test]`: langchain-aws, moto beside the fake, granian for ASGI."""
     install(session, *NEIGHBOURS, extra="[test]")
     session.run(*PYTEST, *(session.posargs or pinned("granian", "langchain", "moto")))
 
 
 @nox.session
 def rehearsal(session: nox.Session) -> None:
-    """Four clients, rehearsed and run as other models; `-- --write` measures anew and writes docs/upgrade.md."""
+    """Rehearse four clients as other models, and run them as these; `-- --write` also writes docs/upgrade.md."""
     clients = (requirement for name in REHEARSED for requirement in MATRIX[name]["requires"])
     install(session, *clients, extra="[test]")
     if "--write" in session.posargs:
@@ -208,8 +212,8 @@ def rehearsal(session: nox.Session) -> None:
 
 @nox.session
 def badday(session: nox.Session) -> None:
-    """Plain agents of the frameworks, in the versions of the matrix, and what docs/found.md says of these versions."""
-    # The extra of litellm pins another mcp than strands brings, which will do.
+    """Test plain agents of four frameworks in the versions of the matrix, and what docs/found.md says about them."""
+    # litellm's extra `mcp` needs another version of mcp than strands. The version that strands installs is sufficient.
     packages = (package.replace("[mcp]", "") for name in BADDAY for package in MATRIX[name]["requires"])
     install(session, *packages, extra="[test]")
     session.run(*PYTEST, *(session.posargs or pinned("badday")))
@@ -217,8 +221,8 @@ def badday(session: nox.Session) -> None:
 
 @nox.session
 def network(session: nox.Session) -> None:
-    """Every known way to Bedrock, in a network of its own whose names lead to a trap."""
-    # The wheel of urllib3-future, which niquests needs, takes the place of urllib3; built in this way it stands beside.
+    """Try every known way to reach Bedrock, in a separate network where all host names lead to a trap."""
+    # niquests needs urllib3-future, whose wheel replaces urllib3. Built with this variable, it is installed beside it.
     session.env["URLLIB3_NO_OVERRIDE"] = "1"
     stacks = [f"{name}=={version}" for name, version in STACKS.items()]
     install(session, "--no-binary=urllib3-future", *stacks, extra="[test]")
@@ -227,29 +231,29 @@ def network(session: nox.Session) -> None:
 
 @nox.session
 def plugins(session: nox.Session) -> None:
-    """What stops the time, runs tests in threads, traces them, or replaces threads and sockets."""
+    """Test beside plugins that stop the clock, run tests in threads, trace them, or replace threads and sockets."""
     install(session, *PLUGINS, extra="[test]")
-    # Loaded by the inner runs alone.
+    # Only the inner runs of pytest load these plugins.
     off = ("no:ddtrace", "no:run-parallel", "no:timeout", "no:time_machine")
     session.run(*PYTEST, *(f"-p{name}" for name in off), *(session.posargs or pinned("plugins")))
 
 
 @nox.session
 def ministack(session: nox.Session) -> None:
-    """MiniStack, an emulator of AWS, as a service that is recorded: it brings a server of its own."""
+    """Record MiniStack, an emulator of AWS that has its own server."""
     install(session, *MINISTACK, extra="[test]")
     session.run(*PYTEST, *(session.posargs or pinned("ministack")))
 
 
 def node_is_there(session: nox.Session) -> None:
-    """Say what is missing where there is no Node.js."""
+    """Fail the session if Node.js or npm is missing."""
     for command in ("node", "npm"):
         if shutil.which(command) is None:
             session.error(f"This session needs Node.js 20 or newer and npm; there is no `{command}` on the PATH")
 
 
 def node_packages(session: nox.Session, *options: str, suite: str = "javascript") -> None:
-    """Install what the lock file of a pinned suite says, and tell the tests where it is."""
+    """Install the packages in the lock file of a pinned suite, and set the variable that names their folder."""
     node_is_there(session)
     folder = Path(session.create_tmp()).resolve()
     for name in ("package.json", "package-lock.json", ".npmrc"):
@@ -260,7 +264,7 @@ def node_packages(session: nox.Session, *options: str, suite: str = "javascript"
 
 @nox.session
 def javascript(session: nox.Session) -> None:
-    """The AWS SDK for JavaScript, the AI SDK, vitest and tsc as documented; needs Node.js 20 or newer with npm."""
+    """Test the AWS SDK for JavaScript, the AI SDK, vitest and tsc as documented; needs Node.js 20 or newer and npm."""
     node_packages(session)
     install(session, *ASYNCIO)
     session.run(*PYTEST, *(session.posargs or pinned("javascript")))
@@ -268,14 +272,14 @@ def javascript(session: nox.Session) -> None:
 
 @nox.session
 def matrix(session: nox.Session) -> None:
-    """Ask every client of the matrix anew, and write docs/matrix.md."""
+    """Observe every client of the matrix again, and write docs/matrix.md."""
     for name in MATRIX:
         session.notify(f"matrix-{name}", ["--write"])
     session.notify("matrix-page")
 
 
 def matrix_client(session: nox.Session, name: str) -> None:
-    """One client of the matrix: what it does must be what was seen of it; `-- --write` writes that anew."""
+    """Compare the behaviour of one client of the matrix with the stored observations; `-- --write` stores new ones."""
     client = MATRIX[name]
     if client.get("node"):
         node_packages(session, "--omit=dev")
@@ -284,28 +288,28 @@ def matrix_client(session: nox.Session, name: str) -> None:
     session.env["CONVERSE_MATRIX"] = "write" if writes else ""
     files = (Path(f"tests/clients/matrix/{kind}_{name}.py") for kind in ("test", "test_overflow", "test_conversation"))
     suites = (str(file) for file in files if file.exists())
-    # While it writes, a test may fail for what is new; the run that follows must not.
-    # A note on a sound client would be a rule that is wrong.
+    # When new observations are stored, a test may fail because of a difference; the next run must pass.
+    # If a correct client causes a note, then the rule of this note is wrong.
     noted = "--converse-notes=fail"
     session.run(*PYTEST, "--tier", "slow", noted, *suites, success_codes=[0, 1] if writes else [0])
 
 
 for _name in MATRIX:  # each in an environment of its own; smithy-python needs Python 3.12
     _ask = partial(matrix_client, name=_name)
-    _ask.__doc__ = f"{MATRIX[_name]['title']} in the matrix: what it does must be what was seen of it."
+    _ask.__doc__ = f"{MATRIX[_name]['title']} in the matrix: compare its behaviour with the stored observations."
     nox.session(python="3.12", name=f"matrix-{_name}")(_ask)
 
 
 @nox.session(name="matrix-page", python="3.12")
 def matrix_page(session: nox.Session) -> None:
-    """Write docs/matrix.md from what was seen."""
+    """Write docs/matrix.md from the stored observations."""
     install(session)
     session.run("python", "-m", "tests.clients.matrix.page")
 
 
 @nox.session(venv_backend="none")
 def frameworks(session: nox.Session) -> None:
-    """Agent frameworks, each in an environment of its own; `-- NAME ...` tries these only. Takes 20 minutes."""
+    """Test agent frameworks, each in its own environment; `-- NAME ...` selects some. Takes 20 minutes."""
     names = session.posargs or list(FRAMEWORKS)
     if unknown := [name for name in names if name not in FRAMEWORKS]:
         session.error(f"There is no framework {', '.join(unknown)}. Known: {', '.join(FRAMEWORKS)}")
@@ -314,7 +318,7 @@ def frameworks(session: nox.Session) -> None:
 
 
 def framework(session: nox.Session, name: str) -> None:
-    """One framework, in a plain project: no settings of this one, no AWS account, and a home without files."""
+    """Test one framework in a plain project: without our settings and an AWS account, in an empty home folder."""
     tried = FRAMEWORKS[name]
     install(session, *tried["requires"])
     home = Path(session.create_tmp()).resolve() / "home"
@@ -329,13 +333,13 @@ def framework(session: nox.Session, name: str) -> None:
 
 for _name in FRAMEWORKS:  # each in an environment of its own: their pins clash
     _try = partial(framework, name=_name)
-    _try.__doc__ = f"{FRAMEWORKS[_name]['title']}: a plain suite on it, as docs/frameworks.md has it."
+    _try.__doc__ = f"{FRAMEWORKS[_name]['title']}: run the plain suite that docs/frameworks.md shows."
     nox.session(python=FRAMEWORKS[_name]["python"], name=f"frameworks-{_name}")(_try)
 
 
 @nox.session
 def dist(session: nox.Session) -> None:
-    """What is released: the wheel is built from the sdist, and holds what it should and nothing else."""
+    """Build the sdist, and the wheel from it; check that they contain the right files and no others."""
     session.install("build[uv]")
     folder = Path(session.create_tmp()).resolve()
     for old in folder.glob("converse_harness-*"):
@@ -346,44 +350,44 @@ def dist(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def newest(session: nox.Session) -> None:
-    """The sessions without exact versions, with the releases of today; `-- litellm typing` runs some of them."""
+    """Run the sessions without exact versions with today's releases; `-- litellm typing` selects two of them."""
     tomorrow = dt.datetime.now(dt.UTC) + dt.timedelta(days=1)
-    os.environ["UV_EXCLUDE_NEWER"] = f"{tomorrow:%Y-%m-%d}"  # takes the place of the day in pyproject.toml
+    os.environ["UV_EXCLUDE_NEWER"] = f"{tomorrow:%Y-%m-%d}"  # replaces the date in pyproject.toml
     for name in session.posargs or UNPINNED:
         session.notify(name, [])
 
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """The examples in README, docs and docstrings."""
+    """Run the examples in README, docs and docstrings."""
     install(session, extra="[test]")
     session.run(*PYTEST, "tests/examples", "--tier", "slow", *session.posargs)
 
 
 @nox.session
 def mutants(session: nox.Session) -> None:
-    """Small changes of the product, drawn by a seed: each is judged by the tests of its line. Takes 90 minutes."""
+    """Make small changes to the product, drawn by a seed; the tests of the changed line must fail. Takes 90 minutes."""
     install(session, "cosmic-ray", extra="[test]")
     session.run("python", "-m", "tests.mutants", *session.posargs)
 
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
-    """Event streams, recordings, cassettes and the control API, fuzzed for ten minutes; Linux or macOS."""
+    """Fuzz event streams, recordings, cassettes and the control API for ten minutes; needs Linux or macOS."""
     install(session, "atheris>=3", extra="[test]")
     session.run("python", "-m", "tests.fuzz", *session.posargs)
 
 
 @nox.session
 def flakes(session: nox.Session) -> None:
-    """The default tier twenty times in random orders, half of them while all cores are kept busy. Takes an hour."""
+    """Run the default tier twenty times in random order, ten times with all cores busy. Takes an hour."""
     install(session, "pytest-randomly", extra="[test]")
     session.run("python", "-m", "tests.flakes", *session.posargs)
 
 
 @nox.session(python=HISTORY["python"])
 def history(session: nox.Session) -> None:
-    """Clients as they were released before and after the fix of a public thread; needs Node.js 20 or newer with npm."""
+    """Test the releases of clients before and after the fix in a public thread; needs Node.js 20 or newer and npm."""
     node_is_there(session)
     session.install("uv")
     session.run("python", "-m", "tests.history.released", *session.posargs)
@@ -391,9 +395,9 @@ def history(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """The budgets: ratio, budget, verdict."""
+    """Measure the budgets of time, and print for each its ratio, its budget and the verdict."""
     install(session, extra="[test]")
-    if shutil.which("npm"):  # without it the report says what could not be measured
+    if shutil.which("npm"):  # without npm, the report lists the measurements that are missing
         session.run("npm", "ci", "--prefix", "benchmarks/node", external=True)
     session.run("python", "-m", "benchmarks", *session.posargs)
 
