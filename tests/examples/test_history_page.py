@@ -17,6 +17,7 @@ from converse_harness.bedrock.rules import BY_NAME
 from converse_harness.cases import CASES
 from converse_harness.endpoint.prompt_cache.rewrites import CacheSummary
 from converse_harness.faults import FAULTS
+from converse_harness.words import plural
 from tests.examples.tables import DOCS, Row, Tables, code, markdown, names, with_tables
 from tests.history.thread import UserThread
 from tests.history.threads import CHAPTERS, INVOKE_MODEL, LESSONS, THREADS
@@ -70,7 +71,7 @@ def _shown(thread: UserThread) -> str:
     kinds: dict[str, list[str]] = {}
     for name in thread.shown_by:
         kinds.setdefault(kind_of(name), []).append(code(name))
-    told = "; ".join(f"{kind}{'s' * (len(there) > 1)} {', '.join(there)}" for kind, there in kinds.items())
+    told = "; ".join(f"{plural(len(there), kind)} {', '.join(there)}" for kind, there in kinds.items())
     return f"{told} ({thread.how})" if thread.how else told
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from converse_harness.cli.terminal import BOLD, Arguments, CommandFailed, say
+from converse_harness.words import plural
 
 _FILES: Final[Mapping[str, tuple[str, ...]]] = {"vitest": ("converse.ts", "converse-api.d.ts")}
 """Maps each kind of tests to the names of its files, which are in the folder of that kind beside this module."""
@@ -65,7 +66,7 @@ def run(given: argparse.Namespace) -> int:
     there = [str(path) for path in paths if path.exists()]
     if there and not given.force:
         raise CommandFailed(
-            f"{' and '.join(there)} {'are' if len(there) > 1 else 'is'} there already, and nothing is written. "
+            f"{' and '.join(there)} {plural(len(there), 'is', 'are')} there already, and nothing is written. "
             "Give another DIR, or write over it with --force."
         )
     try:
