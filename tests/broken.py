@@ -1,4 +1,4 @@
-"""A reply for each fault, and what botocore makes of it in the words of the table of faults."""
+"""For each fault, a reply that has it, and how botocore reacts to it, in the words of the table of faults."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CONTENT: Final[tuple[dict[str, Any], ...]] = (
     {"toolUse": {"toolUseId": "t2", "name": "n", "input": {}}},
 )
 WHOLE: Final = reply.message(*CONTENT)
-"""Has a site for every fault that is not of an exception."""
+"""Has a position for every fault except those of an exception."""
 FAILED: Final = reply.events(
     [{"messageStart": {"role": "assistant"}}, {"throttlingException": {"message": "Too many requests."}}]
 )
@@ -39,7 +39,7 @@ SHORT: Final = {"stall": faults.stall, "slow_first_byte": faults.slow_first_byte
 
 
 def faulty(fault: Fault) -> Reply:
-    """A reply that the fault is made in; one that lasts does so for a hundredth of a second, or for ever."""
+    """Return a reply with the fault. A fault that takes time takes a hundredth of a second, or never ends."""
     fault = SHORT.get(fault.name, fault)
     try:
         return WHOLE.broken(fault)
@@ -48,12 +48,12 @@ def faulty(fault: Fault) -> Reply:
 
 
 def observed(client: Any, question: dict[str, Any], fault: Fault, fake: Fake) -> str:
-    """What botocore does with a stream that is broken so: as the column of the table says it."""
+    """Return how botocore reacts to a stream with this fault, in the words of the table's column."""
     handed_out: list[dict[str, Any]] = []
     try:
         with closing(client.converse_stream(**question)["stream"]) as stream:
             handed_out.extend(stream)
-    except Exception as error:  # noqa: BLE001 - whatever it is, its name is what is asked for
+    except Exception as error:  # noqa: BLE001 - the function returns the name of any error
         library = "urllib3's " if type(error).__module__.startswith("urllib3") else ""
         return f"raises {library}{type(error).__name__}"
     (call,) = fake.calls
@@ -67,11 +67,11 @@ def observed(client: Any, question: dict[str, Any], fault: Fault, fake: Fake) ->
 
 
 def expected(fault: Fault) -> str:
-    """The same as the table has it for the installed botocore."""
+    """Return the reaction that the table states for the installed botocore."""
     now, _, older = fault.botocore.partition("; 1.40 ")
     return older if older and holds_bodies_to_their_length() else now
 
 
 def named(level: FaultLevel | None = None) -> Iterator[Any]:
-    """The faults of a level, for parametrize."""
+    """Return the faults of a level, or all faults, for `parametrize`."""
     return (fault for fault in faults.FAULTS.values() if level in (None, fault.level))

@@ -1,4 +1,4 @@
-"""Certificates that nobody knows, for servers of the tests."""
+"""Self-signed certificates for the servers of tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 
 def certificate(folder: Path, host: str) -> tuple[Path, Path]:
-    """A certificate for a host name or an IP address, which is its own authority, and its key."""
+    """Write a self-signed certificate for a host name or an IP address, and its key. Return both paths."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "converse-harness")])
     now = datetime.now(UTC)

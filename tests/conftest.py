@@ -1,4 +1,4 @@
-"""What a test of this project may rely on: no AWS setting of the person who runs it reaches it, and Ctrl-C works."""
+"""Fixtures for all tests: the tests see no AWS settings of the person who runs them, and Ctrl-C works."""
 
 import gc
 import os
@@ -15,16 +15,16 @@ from botocore.loaders import create_loader
 
 from converse_harness.intercept.registry import forget_threads
 
-os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # read when it is imported; it would fetch a price list otherwise
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # otherwise litellm downloads a price list
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # A shell that runs the tests in the background has them ignore it, and their children after them, for ever.
+    # In a background job of a shell, the tests and all their child processes would ignore SIGINT.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
 def _no_aws_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take every AWS variable, configuration file and the metadata service out of reach, for children as well."""
+    """Hide all AWS variables, the configuration files and the metadata service, also from child processes."""
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
@@ -36,24 +36,24 @@ _loader = cache(create_loader)
 
 @pytest.fixture(autouse=True)
 def _files_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let botocore's sessions share AWS's models, and httpx read no certificates: both take longer than most tests."""
+    """Let botocore's sessions share AWS's models, and let httpx load no certificates. Both take long."""
     monkeypatch.setattr("botocore.session.create_loader", _loader)
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
     monkeypatch.setenv("SSL_CERT_DIR", str(Path(__file__).parent))
 
 
 _MANY: Final = 50_000
-"""Objects; to look through 160,000 takes 0.1 s."""
+"""Number of objects. The garbage collector needs 0.1 s for 160,000 of them."""
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _little_to_collect() -> None:
-    """What is loaded already is not looked through where a test collects garbage; pytest does so after each inner run.
+    """Exclude the objects that exist already from garbage collection, which pytest runs after each inner run.
 
-    A thread of an earlier file that outlived its fake does not keep botocore patched.
+    Also forget the threads of earlier files that outlived their fakes, so that they do not keep botocore patched.
     """
     forget_threads()
-    if len(gc.get_objects()) > _MANY:  # without those that are frozen, which are a million at the end
+    if len(gc.get_objects()) > _MANY:  # the frozen objects, a million at the end, are not counted
         gc.collect()
         gc.freeze()
 
@@ -71,8 +71,8 @@ def _note_libraries() -> None:
 def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.Pytester]:
     """Keep the libraries that a test or its inner run imports.
 
-    pytester drops them, and whoever imports them next gets a second copy, whose errors the clients of the first do not
-    know.
+    pytester removes them from `sys.modules`. The next import would load a second copy, and clients of the first copy
+    do not catch the exceptions of the second.
     """
     inline_run = pytester.inline_run
 

@@ -1,7 +1,7 @@
-"""Run the default tier many times, in random orders, every second time while all cores are kept busy.
+"""Run the default tier many times in random order; in every second run, other processes keep all cores busy.
 
-`nox -s flakes -- --help`; options that are not its own, as `-n 2`, are pytest's. A test that fails once is a flake; its
-order comes again with the seed that is printed.
+`nox -s flakes -- --help` lists the options; pytest gets all others, such as `-n 2`. A test that fails once is a flake.
+The printed seed repeats its order.
 """
 
 import argparse
@@ -17,7 +17,7 @@ CLOSING_LINE = re.compile(r"^=* ?(\d+ \w+.* in [\d.]+s.*?) ?=*$", re.MULTILINE)
 
 
 def main() -> int:
-    """The status is 1 if a run failed."""
+    """Run the tests; return the exit status, which is 1 if a run failed."""
     parser = argparse.ArgumentParser(prog="python -m tests.flakes", description=__doc__, allow_abbrev=False)
     parser.add_argument("--runs", type=int, default=20, help="how many runs (20)")
     parser.add_argument("--first-seed", type=int, default=0, help="of pytest-randomly; the next run has the next (0)")
@@ -45,8 +45,8 @@ def main() -> int:
 
 @contextmanager
 def every_core_busy() -> Iterator[None]:
-    """As many processes as there are cores compute for nothing, as long as this one lives."""
-    # A process that outlived a run that was killed kept a core busy for two hours, and all that was measured was wrong.
+    """Start one process for each core, which computes without end, but not longer than this process lives."""
+    # After a run was killed, such a process once used a core for two hours and made all measurements wrong.
     loop = [sys.executable, "-c", f"import os\nwhile os.getppid() == {os.getpid()}: pass"]
     processes = [subprocess.Popen(loop) for _ in range(os.cpu_count() or 1)]
     try:
@@ -59,7 +59,7 @@ def every_core_busy() -> Iterator[None]:
 
 @contextmanager
 def idle() -> Iterator[None]:
-    """Nothing runs beside it."""
+    """Start no process."""
     yield
 
 

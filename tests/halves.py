@@ -1,7 +1,7 @@
-"""A pytest plugin: on another Python than the README's command runs half of the files, fixed by their names.
+"""A pytest plugin with the option `--half`: run one half of the test files. The name of a file decides its half.
 
-The default tier runs whole on the oldest Python. What may differ by the version of Python runs on all; of the other
-files each runs on one more, and which one never changes, so that a failure can be bisected.
+On the oldest Python, the complete default tier runs. Tests that may depend on the version of Python run on all
+versions. Every other file runs on one more version, which is always the same, so that a failure can be bisected.
 """
 
 from hashlib import sha256
@@ -24,7 +24,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def halves_of(file: str) -> str:
-    """The halves in which a file runs; it is named by its path from the root of the project."""
+    """Return the halves in which a file runs. `file` is its path relative to the root of the project."""
     _, *folders, name = file.split("/")
     return HALVES if {*folders[:1]}.intersection(ON_ALL) else HALVES[sha256(name.encode()).digest()[0] % 2]
 

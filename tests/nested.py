@@ -1,4 +1,4 @@
-"""Runs of pytest inside a test: the plugins that they name, since they load none by themselves, and what they need."""
+"""For runs of pytest inside a test: the options that load plugins, and the imports that such runs share."""
 
 import importlib
 import pkgutil
@@ -11,7 +11,7 @@ from converse_harness.intercept.in_process import BotoFake
 
 OURS: Final = ("-p", "converse_harness.plugin")
 ANYIO: Final = ("-p", "anyio")
-# It warns without this setting.
+# Without this setting, pytest-asyncio warns.
 ASYNCIO: Final = ("-p", "pytest_asyncio.plugin", "-o", "asyncio_default_fixture_loop_scope=function")
 HYPOTHESIS: Final = ("-p", "_hypothesis_pytestplugin")
 RESPX: Final = ("-p", "respx.plugin")
@@ -20,9 +20,10 @@ XDIST: Final = ("-p", "xdist.plugin")
 
 
 def load() -> None:
-    """Import what a run may need: pytester drops what a run imported first, and the next would see two copies.
+    """Import the modules that an inner run may need, before the first inner run.
 
-    And it would compile our modules anew, with rewritten asserts, which takes longer than most runs.
+    pytester removes the modules that an inner run imported first, so the next run would load second copies. It would
+    also compile our modules again, with rewritten asserts, which takes longer than most runs.
     """
     for package in (plugin, recordings):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):

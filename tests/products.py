@@ -13,10 +13,10 @@ import pytest
 
 
 def covering(*axes: Iterable[Any], seed: int = 0) -> list[tuple[Any, ...]]:
-    """Rows of a product, in its order: of two axes every value, of more axes every pair of values of two of them.
+    """Return rows of a product, in its order, that contain every value; of three or more axes, every pair of values.
 
-    The seed alone decides which rows these are. A value that is added to the end of the longest axis (of axes of one
-    length, the first) adds rows and takes none away.
+    Only the seed decides which rows these are. A new value at the end of the longest axis (the first of several longest
+    axes) adds rows and removes none.
     """
     values = [list(axis) for axis in axes]
     rows = sorted(_rows([*map(len, values)], seed))
@@ -47,10 +47,10 @@ def _rows(sizes: Sequence[int], seed: int) -> set[tuple[int, ...]]:
 
 
 def _each(lengths: Sequence[int], seed: str) -> Iterator[tuple[int, ...]]:
-    """As many rows as the first axis, which is the longest, has values.
+    """Yield one row for each value of the first axis, which is the longest.
 
-    The values of the others are dealt out in rounds, each shuffled: in one order again and again, they would stand
-    beside every second or third value of an axis that is itself a product.
+    The values of the other axes are repeated in rounds, and each round is shuffled. In a fixed order, they would occur
+    only beside every second or third value of an axis that is itself a product.
     """
     columns: list[list[int]] = [list(range(length)) for length in lengths[:1]]
     for axis, length in enumerate(lengths[1:]):
@@ -65,7 +65,7 @@ def _each(lengths: Sequence[int], seed: str) -> Iterator[tuple[int, ...]]:
 
 
 def _pairs(lengths: Sequence[int], seed: str) -> Iterator[tuple[int, ...]]:
-    """The pairs without the first axis beside its first value, and each value of the others beside each of its own."""
+    """Yield all pairs of the other axes beside the first axis's first value; beside its other values, `_each`."""
     first, *others = lengths
     if len(others) < 2:
         yield from product(*map(range, lengths))

@@ -1,7 +1,7 @@
-"""A pytest plugin: behind the progress of a green run of the default tier stand a few lines, which people then read.
+"""A pytest plugin that keeps the output of a green run of the default tier short, so that people read it.
 
-A note that a test makes on purpose it reads from `fake.notes`; any other fails it. Under CI a green run fails that has
-more to say at its end, for instance of warnings.
+A test fails if it causes a note, unless it reads the note from `fake.notes`. Under CI, a green run fails if it prints
+more than a few lines after the progress, for example warnings.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any, Final
 import pytest
 
 MOST_LINES: Final = 8
-"""Lines between the progress and pytest's last line; empty ones do not count."""
+"""Most lines between the progress and pytest's last line; empty lines do not count."""
 
 _SESSION: Final = pytest.StashKey[pytest.Session]()
 
 
 def _is_default(config: pytest.Config) -> bool:
-    """Whether the run is one of the default tier: what else is asked for may say more."""
+    """Whether the run is one of the default tier. Other runs may print more."""
     asked = config.option.markexpr or any("::" in argument for argument in config.args)
     return config.getoption("tier", None) in (None, "default") and not asked
 
@@ -51,7 +51,7 @@ def pytest_terminal_summary(
 
 @contextmanager
 def _written(writer: Any) -> Iterator[list[str]]:
-    """Add each piece to the list that is written."""
+    """Make a context whose value is the list of all texts that `writer` writes in it."""
     pieces = list[str]()
     write = writer.write
 

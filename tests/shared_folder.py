@@ -1,4 +1,4 @@
-"""A pytest plugin: says at the end how many tests were skipped because the folder `shared` beside the project lacks."""
+"""A pytest plugin: print at the end how many tests were skipped because the folder `../shared` does not exist."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LACKS: Final = "the folder ../shared (seen from the project's root) is not there
 
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Count in the process that prints; pytest-xdist gives it the reasons of its workers."""
+    """Count in the main process, to which pytest-xdist sends the reasons of all workers."""
     skipped = terminalreporter.stats.get("skipped", [])
     if count := sum(LACKS in str(report.longrepr) for report in skipped):
         compare = "1 test compares" if count == 1 else f"{count} tests compare"

@@ -1,4 +1,4 @@
-"""Threads that disturb one another as much as they can."""
+"""Run functions in threads that interrupt each other as often as possible."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def taking_turns() -> Generator[None, None, None]:
-    """Every thread may be interrupted after a few steps of its own."""
+    """Make a context in which the interpreter switches between threads after a few steps."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
@@ -20,7 +20,7 @@ def taking_turns() -> Generator[None, None, None]:
 
 
 def together(work: Iterable[Callable[[], object]]) -> None:
-    """Run each function in a thread of its own, all at once, and raise what the first of them raised."""
+    """Run each function in its own thread, all at the same time. Raise the first exception that a function raised."""
     functions, raised = [*work], list[BaseException]()
     # Threads that start in the same moment may not set the tracer of coverage, so all of them wait for the last one.
     ready = threading.Barrier(len(functions) + 1)

@@ -1,11 +1,11 @@
-"""A pytest plugin: the tests that a person waits for, and those that run only where they are asked for.
+"""A pytest plugin for the tiers of the tests: the default tier always runs, the others only on request.
 
-A test belongs to the default tier, or by its mark to `slow` (a process per test, a product, real waiting) or `nightly`
-(a long search). These two are left out unless `--tier`, `-m` or the test's own node id asks for them.
+A test belongs to the default tier unless it is marked `slow` (it starts a process, tries all rows of a product, or
+really waits) or `nightly` (a long search). These two run only if `--tier`, `-m` or the test's node id selects them.
 
-Under CI, where no `--tier` is given, a test of the default tier that needs more than 2 s of CPU twice, the second
-time in a run of its own, fails the run by name. With `CONVERSE_SECONDS=FILE` the run writes what its tests took to the
-file, which `tests.seconds` shows.
+Under CI without `--tier`, a test of the default tier that needs more than 2 s of CPU is run a second time, without the
+others; if it is too slow again, the run fails. With `CONVERSE_SECONDS=FILE`, the run writes the seconds of its tests to
+this file; `tests.seconds` prints them.
 """
 
 import importlib
@@ -34,9 +34,9 @@ TIERS: Final = {
 }
 NEEDS_OS: Final = "needs sockets, threads, processes or a clock of CPU, which CPython in WebAssembly lacks"
 MOST_CPU: Final = 2.0
-"""Seconds that a test of the default tier may need, its children's counted."""
+"""Seconds of CPU that a test of the default tier may need, including its child processes."""
 AGAIN: Final = "CONVERSE_SLOW_AGAIN"
-"""Set where the tests that were too slow run a second time."""
+"""The environment variable that is set in the second run of the tests that were too slow."""
 
 _LEFT_OUT = pytest.StashKey[Counter[str]]()
 _TOO_SLOW = pytest.StashKey[dict[str, float]]()
@@ -65,7 +65,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def tier_of(item: pytest.Item) -> str:
-    """The last of the tiers that a mark of the test names."""
+    """Return the tier of a test: the last tier that one of its marks names, otherwise the default tier."""
     return next((tier for tier in reversed(TIERS) if item.get_closest_marker(tier)), "default")
 
 
@@ -87,7 +87,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _is_named(item: pytest.Item, name: str) -> bool:
-    """Whether a node id of the command line is the test's, with or without the parameters."""
+    """Whether `name`, a node id on the command line, is the id of this test, with or without its parameters."""
     path, _, inside = name.partition("::")
     own = item.nodeid.partition("::")[2]
     return inside in (own, own.partition("[")[0]) and item.path.match(Path(path).name)
@@ -113,7 +113,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     config = session.config
     left_out = config.stash[_LEFT_OUT]
-    if hasattr(config, "workeroutput"):  # pytest-xdist: what a worker left out or measured goes to the one that prints
+    if hasattr(config, "workeroutput"):  # a worker of pytest-xdist sends its results to the main process
         config.workeroutput["left_out"] = dict(left_out)
         config.workeroutput["too_slow"] = config.stash[_TOO_SLOW]
         config.workeroutput["took"] = config.stash[_TOOK]
@@ -130,7 +130,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    told = getattr(node, "workeroutput", {})  # a worker that broke down tells nothing
+    told = getattr(node, "workeroutput", {})  # a worker that crashed has no output
     for tier, tests in told.get("left_out", {}).items():
         node.config.stash[_LEFT_OUT][tier] = tests  # every worker leaves out the same
     node.config.stash[_TOO_SLOW].update(told.get("too_slow", {}))
@@ -142,7 +142,7 @@ def pytest_testnodedown(node: Any) -> None:
 def pytest_terminal_summary(terminalreporter: "pytest.TerminalReporter", config: pytest.Config) -> None:
     left_out = config.stash[_LEFT_OUT]
     if missing := left_out.total() - len(terminalreporter.stats.get("deselected", [])):
-        # The workers of pytest-xdist do not tell; pytest's last line counts what stands here.
+        # Workers of pytest-xdist do not send their deselected tests; pytest's last line prints the length of this list.
         terminalreporter.stats.setdefault("deselected", []).extend(SimpleNamespace() for _ in range(missing))
     for test, took in config.stash[_TOO_SLOW].items():
         told = f"TOO SLOW {test}: {took:.1f} s of CPU, twice; {MOST_CPU:.0f} s are allowed, or mark it slow"
@@ -153,7 +153,7 @@ def pytest_terminal_summary(terminalreporter: "pytest.TerminalReporter", config:
 
 
 def _again(tests: Iterable[str]) -> dict[str, float]:
-    """Of tests that were too slow those that are so in a process of their own, and what they need."""
+    """Run slow tests again in a separate process. Return those that are too slow again, and their seconds."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "again.json")
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
@@ -166,7 +166,7 @@ def _again(tests: Iterable[str]) -> dict[str, float]:
 
 
 def _clock_runs(config: pytest.Config) -> bool:
-    """Under CI, for the default tier alone, and where nothing traces: coverage makes every test slower."""
+    """Whether tests have a time limit: under CI, without `--tier`, and without a tracer, which slows them down."""
     traced = sys.gettrace() is not None or sys.getprofile() is not None
     return bool(os.environ.get("CI")) and config.getoption("tier") is None and not traced
 
@@ -182,7 +182,7 @@ def _cpu() -> float:
 
 
 def _warm() -> None:
-    """Do once what would count as the first test's that needs it: imports, tables, the letters of Unicode."""
+    """Import and compute what many tests share, so that these seconds are not counted for the first of them."""
     for name in ("boto3", "strands.models", "respx", "aiohttp", "uvicorn", "converse_strategies"):
         with suppress(ModuleNotFoundError):  # a pinned suite has only what it needs
             importlib.import_module(name)

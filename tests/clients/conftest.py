@@ -1,4 +1,4 @@
-"""What the suites of real clients share: questions, retry counts, and no way to AWS but the fake."""
+"""Fixtures for the suites of real clients: retry counts, and a check that nothing but loopback is reached."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def _watch(event: str, args: tuple[Any, ...]) -> None:
         _watching[-1].append((event, host))
 
 
-# An audit hook cannot be taken away again: there is one for the process, and it looks at a list.
+# An audit hook cannot be removed. Therefore the process has one hook, which reads a list.
 sys.addaudithook(_watch)
 
 
 @pytest.fixture(autouse=True)
 def _no_network() -> Iterator[None]:
-    """Fail the test of a client that looked up or connected to anything but loopback."""
+    """Fail a test whose client looks up a host name or connects to an address other than loopback."""
     seen: list[object] = []
     _watching.append(seen)
     yield
@@ -40,7 +40,7 @@ def _no_network() -> Iterator[None]:
 
 @pytest.fixture
 def attempts() -> Callable[[Any], int]:
-    """How often a boto client sends a request that keeps failing, by its own configuration."""
+    """A function that returns how often a boto client, by its configuration, sends a request that always fails."""
 
     def count(client: Any) -> int:
         retries = client.meta.config.retries

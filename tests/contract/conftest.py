@@ -1,4 +1,4 @@
-"""What the tests of the contract share."""
+"""A fixture for all tests of the contract."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A control API over fakes in memory, whose every answer is held against openapi.json."""
+"""A control API over fakes in memory. Every answer is checked against openapi.json."""
 
 import json
 from collections.abc import Generator, Mapping
@@ -23,13 +23,13 @@ DOCUMENT: dict[str, Any] = json.loads(openapi())
 
 
 def check(schema: Mapping[str, Any], value: object) -> None:
-    """Fail unless a value is as a schema of the document says, in few words."""
+    """Fail with a short message unless a value satisfies a schema of the document."""
     problem = best_match(Draft202012Validator({"components": DOCUMENT["components"], **schema}).iter_errors(value))
     assert problem is None, f"{problem.json_path}: {problem.message[:300]}"
 
 
 def follow(node: dict[str, Any]) -> dict[str, Any]:
-    """What a node of the document refers to, or itself."""
+    """Follow the references of a node of the document; return the node at their end."""
     while "$ref" in node:
         found: Any = DOCUMENT
         for part in node["$ref"].removeprefix("#/").split("/"):
@@ -79,7 +79,7 @@ class Answer:
 
 @dataclass
 class Client:
-    """Asks the control API, and holds every answer against the document."""
+    """Sends requests to the control API, and checks every answer against the document."""
 
     fakes: Fakes = field(default_factory=Fakes)
 
@@ -110,14 +110,14 @@ class Client:
         return self.ask("POST", "/__converse/fakes", body)
 
     def opened(self, body: object = None) -> ServerFake:
-        """A fake that a body opens."""
+        """Open a fake by a request with this body, and return it."""
         answer = self.post({} if body is None else body)
         assert answer.status == 201, answer.value
         return next(fake for fake in self.fakes.opened if fake.url == answer.value["url"])
 
 
 def check_described(method: str, path: str, answer: Answer) -> None:
-    """Fail unless the document says that this method of this path may answer so."""
+    """Fail unless the document describes this answer for the method and the path."""
     parts = path.partition("?")[0].split("/")
     for route in ROUTES:
         pattern = route.path.split("/")
@@ -149,7 +149,7 @@ def exchange(
     model_id: str = "us.amazon.nova-lite-v1%3A0",
     **body: Any,
 ) -> tuple[int, bytes]:
-    """Ask a fake as a client does, and take the whole answer, an event each millisecond."""
+    """Send a request to a fake as a client does, and read the whole answer, one event per millisecond."""
     conversation = {"messages": [{"role": "user", "content": [{"text": text}]}], **body}
     headers = (("Authorization", "AWS4 secret"), ("Content-Type", "application/json"))
     done = fake.exchange(Request("POST", f"/model/{model_id}/{operation}", headers, json.dumps(conversation).encode()))
@@ -162,7 +162,7 @@ def exchange(
 
 
 def rendered(given: Reply | Improvised, operation: str) -> object:
-    """Everything that a reply puts on the wire."""
+    """Return everything that is sent for a reply: status, headers, chunks and faults."""
     request = Request(
         "POST",
         f"/model/us.anthropic.claude-haiku-4-5/{operation}",

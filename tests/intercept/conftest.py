@@ -1,4 +1,4 @@
-"""What the tests of the transports share: clients, and a network that nobody may touch."""
+"""Fixtures for the tests of the transports: clients, and a list of the connections that a test makes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ sys.addaudithook(_watch)
 
 @pytest.fixture
 def network() -> Iterator[list[tuple[str, Any]]]:
-    """Everything that this process looks up or connects to."""
+    """A list of the host names that this process looks up, and of the addresses to which it connects or sends."""
     seen: list[tuple[str, Any]] = []
     _watching.append(seen)
     yield seen
@@ -38,7 +38,7 @@ def network() -> Iterator[list[tuple[str, Any]]]:
 
 @pytest.fixture
 def unkept() -> Iterator[None]:
-    """Nobody keeps botocore patched while no fake is open, as the session of pytest does otherwise."""
+    """Let botocore be unpatched while no fake is open. Otherwise the session of pytest keeps it patched."""
     kept = registry._keepers[:]
     registry._keepers.clear()
     yield
@@ -53,7 +53,7 @@ def question() -> dict[str, Any]:
 
 @pytest.fixture
 def make_client() -> Callable[..., Any]:
-    """Makes a client in a session of its own, as a program would, for bedrock-runtime unless told."""
+    """A function that makes a client in a new session, as a program does; by default for bedrock-runtime."""
 
     def make(service: str = "bedrock-runtime", **kwargs: Any) -> Any:
         return botocore.session.Session().create_client(service, **kwargs)
@@ -63,14 +63,14 @@ def make_client() -> Callable[..., Any]:
 
 @pytest.fixture
 def real_keys(monkeypatch: pytest.MonkeyPatch) -> str:
-    """An access key in the environment, as a developer has one."""
+    """Set an access key in the environment, as developers do, and return it."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDREALREALREAL")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "real-secret")
     return "AKIDREALREALREAL"
 
 
 def signature_of(client: Any) -> list[str]:
-    """The Authorization headers of what a client sends from now on."""
+    """Return a list that collects the Authorization headers of all further requests of a client."""
     seen: list[str] = []
 
     def look(request: Any, **_: Any) -> None:
@@ -83,5 +83,5 @@ def signature_of(client: Any) -> list[str]:
 
 @pytest.fixture
 def signatures() -> Callable[[Any], list[str]]:
-    """Collects the Authorization headers of what a client sends from now on."""
+    """The function `signature_of`."""
     return signature_of

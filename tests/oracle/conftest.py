@@ -1,4 +1,4 @@
-"""Where the oracle tests find what they compare with: recordings and conformance vectors from outside the project."""
+"""The data for the oracle tests: recordings and conformance vectors from outside the project."""
 
 import json
 import os
@@ -16,11 +16,11 @@ ROOT = Path(__file__).resolve().parents[2]
 SOME_AND_ALL = pytest.mark.parametrize(
     "step", [4, pytest.param(1, marks=pytest.mark.slow)], ids=["every fourth", "all"]
 )
-"""How many of the 378 recordings a test takes that does much with each."""
+"""For tests that do much with each of the 378 recordings: they use every fourth, and in the slow tier all."""
 
 
 class HandMade(NamedTuple):
-    """Why an answer of the corpus is none of AWS's as it stands; not `certain` if it may be one all the same."""
+    """The reason why an answer of the corpus is not AWS's, or was edited. `certain` is False if it may be AWS's."""
 
     why: str
     certain: bool = True
@@ -37,7 +37,7 @@ HAND_MADE: Final[Mapping[str, HandMade]] = {
     f"{_BEDROCK}video_url_input__01.json": HandMade("it has the other video's text, and a JPEG for a video"),
     **{f"{_MOCK}0{number}.json": HandMade("a table of a mock server: no request, few headers") for number in range(4)},
 }
-"""The answers of the corpus that people made or edited. No fact rests on them; they are read and replayed as others."""
+"""The answers of the corpus that people wrote or edited. They are read and replayed as others, but prove no fact."""
 
 
 def rows_of_aws(shared: Path) -> list[dict[str, Any]]:
@@ -61,5 +61,5 @@ def shared() -> Path:
 
 
 def body_with_media(recorded: Any) -> bytes:
-    """The body of a recorded request, with media in the place of what the corpus says of those that it left out."""
+    """Return the body of a recorded request, with short media in place of the corpus's notes about omitted media."""
     return re.sub(r'"ELIDED base64 [^"]*"', '"AAAA"', json.dumps(recorded)).encode()

@@ -1,4 +1,4 @@
-"""A small agent that pytester projects test: plain botocore, written as if nobody had thought of tests."""
+"""A small agent on botocore for the pytester projects; its code makes no provision for tests."""
 
 from collections.abc import Iterator
 
@@ -56,7 +56,7 @@ def _loaded() -> None:
 
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """A pytester project with the module `agent`; of the plugins that are installed its runs load ours alone."""
+    """A pytester project with the module `agent`. Its runs load only our plugin of all installed plugins."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(OURS))
     pytester.makepyfile(agent=AGENT)
@@ -66,6 +66,6 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
 
 @pytest.fixture
 def upstream(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Iterator[Upstream]:
-    """A service that repeats what it is asked, for a project that records it."""
+    """A service that answers with the last text of the request, for a project that records it."""
     with service(echo) as running:
         yield Upstream(project, running, monkeypatch)

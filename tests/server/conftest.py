@@ -1,4 +1,4 @@
-"""What every test of the server holds: nothing is left behind, and the server made no mistake that it only logged."""
+"""Checks for every test of the server: it leaves no thread or socket behind, and the server logged no error."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ DESCRIPTORS = Path("/proc/self/fd")
 
 
 def sockets() -> set[str]:
-    """The sockets and pipes that this process has open, where the system tells."""
+    """Return the open sockets and pipes of this process; an empty set if the system does not list them."""
     found: set[str] = set()
     for each in DESCRIPTORS.iterdir() if DESCRIPTORS.exists() else ():
-        with suppress(OSError):  # the one of the listing itself
+        with suppress(OSError):  # the descriptor of the listing itself is closed already
             found.add(os.readlink(each))
     return {name for name in found if name.startswith(("socket:", "pipe:", "anon_inode:"))}
 
 
 @pytest.fixture(scope="module", autouse=True)
 def little_to_collect() -> None:
-    """What earlier tests loaded is not looked through after every test."""
+    """Exclude the objects of earlier tests from the garbage collection after every test."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(autouse=True)
 def nothing_is_left(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """No thread, socket or task is there after a test that was not before, and asyncio has nothing to complain of."""
+    """Fail if a test leaves a thread, a socket or a task behind, or if an error was logged, for example by asyncio."""
     threads, open_before = {*threading.enumerate()}, sockets()
     yield
-    gc.collect()  # a task that was forgotten complains when it is collected, a socket is a ResourceWarning
+    gc.collect()  # a forgotten task logs an error when it is collected, a socket warns
     eventually(lambda: not [each for each in threading.enumerate() if each not in threads])
     registry.unpatch_if_idle()  # once these threads have ended, nothing needs the patches
     assert sockets() <= open_before

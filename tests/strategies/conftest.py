@@ -1,6 +1,6 @@
-"""At the end of a run: how the installed botocore's model differs from the one that these tests were written with.
+"""Functions that draw values, and a report at the end of a run: shapes that the installed botocore added or removed.
 
-A report that never fails, since AWS adds shapes at any time and the strategies follow by themselves.
+The report never fails a run: AWS adds shapes at any time, and the strategies adapt to them without a change.
 """
 
 from collections.abc import Callable, Hashable, Iterable
@@ -25,34 +25,34 @@ SNAPSHOT = Path(__file__).with_name("shape_names.txt")
 
 
 def drift(installed: Iterable[str], pinned: Iterable[str]) -> list[str]:
-    """What one model has more and less than another, a line each."""
+    """Return one line with the names that only `installed` has, and one line with those that only `pinned` has."""
     here, there = set(installed), set(pinned)
     sides = {"more": here - there, "less": there - here}
     return [f"{side}: {', '.join(sorted(names))}" for side, names in sides.items() if names]
 
 
 class _AllSeen(Exception):
-    """There is nothing left to look for."""
+    """Raised to stop drawing early, because all wanted values were seen."""
 
 
 def as_drawn(times: float) -> settings:
-    """So many times the examples of the profile, and what is found is left as it was drawn."""
+    """Return settings with `times` times the profile's number of examples, and without shrinking."""
     return settings(max_examples=examples(times), database=None, phases=[Phase.generate])
 
 
 def found(strategy: st.SearchStrategy[Drawn], condition: Callable[[Drawn], Any] = lambda value: True) -> Drawn:
-    """A value of which the condition holds, not the smallest; without a condition the simplest."""
+    """Return a value that meets the condition, not necessarily the smallest; without a condition the simplest value."""
     return find(strategy, condition, settings=as_drawn(250))
 
 
 def smallest(strategy: st.SearchStrategy[Drawn], condition: Callable[[Drawn], Any] = lambda value: True) -> Drawn:
-    """The smallest value of which the condition holds; hypothesis need not explain it."""
+    """Return the smallest value that meets the condition."""
     shrinking = settings(as_drawn(250), phases=[Phase.generate, Phase.shrink])
     return find(strategy, condition, settings=shrinking)
 
 
 def drawn(strategy: st.SearchStrategy[Drawn], times: float = 1) -> list[Drawn]:
-    """Many values."""
+    """Return `times` times the profile's number of drawn values."""
     values: list[Drawn] = []
 
     @as_drawn(times)
@@ -70,7 +70,7 @@ def never(
     seen: Callable[[Drawn], Iterable[Hashable]],
     times: float = 500,
 ) -> set[Hashable]:
-    """What is wanted and not seen in any value, however many are drawn."""
+    """Return the elements of `wanted` that `seen` returns for none of many drawn values."""
     missing = set(wanted)
 
     @as_drawn(times)
@@ -86,11 +86,11 @@ def never(
 
 
 UNDOCUMENTED = ("serverToolUsage", "cacheReadInputTokenCount", "cacheWriteInputTokenCount")
-"""Members of a usage that AWS sends and botocore drops, as its model does not have them."""
+"""Members of `usage` that AWS sends, but botocore removes because they are not in its model."""
 
 
 def as_botocore_reads(value: Any) -> Any:
-    """Events, or a response, without those members of a usage."""
+    """Return events or a response without the members of `usage` that botocore removes."""
     if isinstance(value, list):
         items: list[Any] = value
         return [as_botocore_reads(item) for item in items]
@@ -103,7 +103,7 @@ def as_botocore_reads(value: Any) -> Any:
 
 
 def pytest_terminal_summary(terminalreporter: "pytest.TerminalReporter") -> None:
-    """Tell it."""
+    """Print the report."""
     lines = drift(bedrock.service().shape_names, SNAPSHOT.read_text(encoding="utf-8").split())
     if lines:
         terminalreporter.section(f"shapes of botocore {bedrock.botocore_version()} that differ from the snapshot")
