@@ -273,7 +273,7 @@ def test_a_response_in_another_place_is_told_its_own(write: Callable[[Any], Repl
         write(response)
 
 
-def test_other_things_in_a_wrong_place_are_told_theirs() -> None:
+def test_an_argument_for_another_function_gets_advice() -> None:
     wrong: Any = reply
     message = CONVERSE["output"]["message"]
     cases: list[tuple[Callable[[], Any], str]] = [

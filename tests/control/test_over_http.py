@@ -89,7 +89,7 @@ def test_a_whole_test(http: httpx.Client) -> None:
         ask(fake["url"])
 
 
-def test_one_that_is_closed_over_http_refuses_nobody_afterwards(http: httpx.Client) -> None:
+def test_a_fake_closed_over_http_blocks_no_later_call(http: httpx.Client) -> None:
     fake = http.post(FAKES, json={"script": [{"text": "hi"}]}).json()
     assert ask(fake["url"]) == "hi"
     assert http.delete(f"{FAKES}/{fake['id']}").json()["ok"] is True

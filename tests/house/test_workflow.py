@@ -20,7 +20,7 @@ def workflow() -> Any:
     return yaml.safe_load((FOLDER / "tests.yml").read_text("utf-8"))
 
 
-def test_there_is_one_and_it_says_that_it_was_never_run() -> None:
+def test_the_only_workflow_states_that_it_was_never_run() -> None:
     assert [file.name for file in FOLDER.iterdir()] == ["tests.yml"]
     first = (FOLDER / "tests.yml").read_text("utf-8").partition("\n")[0]
     assert first.startswith("# This workflow was never run, because the address of the project is not known yet.")

@@ -78,7 +78,7 @@ def test_what_is_no_test_of_a_class_stays_as_it_is() -> None:
     assert Base.helper is Plain.helper
 
 
-def test_of_two_decorated_classes_the_lower_one_has_the_say() -> None:
+def test_the_decorator_of_a_subclass_replaces_that_of_its_base() -> None:
     @fake_converse(reply.text("two"))
     class Lower(Plain):
         pass

@@ -200,7 +200,7 @@ def test_a_request_in_clear_names_its_host_on_a_way_off_this_machine(monkeypatch
 
     path = b"POST /model/m/converse HTTP/1.1\r\nX: y\r\nhost:  " + HOST.encode()
     free = (
-        ("127.0.0.1", path + b":80\r\n\r\n"),  # a server of this machine may be asked in any name
+        ("127.0.0.1", path + b":80\r\n\r\n"),  # a request to a server of this machine may have any Host header
         ("10.0.0.1", b"text, not a request, of Host: " + HOST.encode()),
         ("10.0.0.1", b"POST / HTTP/1.1\r\nHost: example.com\r\n\r\nHost: " + HOST.encode()),
     )

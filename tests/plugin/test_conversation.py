@@ -99,7 +99,7 @@ def test_each_level_by_marker_ini_and_option(rewriting: pytest.Pytester, level: 
         )
 
 
-def test_every_fixture_takes_it_and_the_transcript_shows_it(rewriting: pytest.Pytester) -> None:
+def test_history_fail_works_with_every_fixture_and_shows_in_the_transcript(rewriting: pytest.Pytester) -> None:
     rewriting.makepyfile(
         f"""
         import pytest

@@ -1,4 +1,4 @@
-"""The fixture `converse_httpx`: what becomes of its test, beside `converse` and beside respx."""
+"""The fixture `converse_httpx`: when it fails its test, and its use together with `converse` and with respx."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def httpx_project(project: pytest.Pytester) -> pytest.Pytester:
     return project
 
 
-def test_what_it_was_not_asked_for_and_what_it_was_asked_in_vain(httpx_project: pytest.Pytester) -> None:
+def test_unexpected_calls_and_unused_replies_fail(httpx_project: pytest.Pytester) -> None:
     httpx_project.makepyfile(
         """
         import pytest

@@ -1,4 +1,4 @@
-"""What is said of recordings at the end of a run, and what becomes of what a test recorded that did not pass."""
+"""The report about recordings at the end of a run, and the recordings of tests that did not pass."""
 
 import os
 import shutil

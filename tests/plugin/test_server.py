@@ -34,7 +34,7 @@ def test_it_is_the_same_server(converse_server, request):
     project.runpytest().assert_outcomes(passed=3)
 
 
-def test_one_that_is_left_open_decides_about_its_own_test_only(project: pytest.Pytester) -> None:
+def test_a_fake_left_open_fails_only_its_own_test(project: pytest.Pytester) -> None:
     project.makepyfile(
         LOOP
         + """

@@ -214,7 +214,7 @@ def test_exchanges_that_are_in_one_file_only(capsys: pytest.CaptureFixture[str])
     )
 
 
-def test_an_attempt_that_failed_is_not_taken_for_the_one_that_did_not(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failed_attempt_is_not_compared_with_a_successful_one(capsys: pytest.CaptureFixture[str]) -> None:
     asked = body(user("And back?"))
     code, out = diff(capsys, [throttled(asked), SECOND], [SECOND])
     assert code == 1
@@ -222,7 +222,7 @@ def test_an_attempt_that_failed_is_not_taken_for_the_one_that_did_not(capsys: py
     assert out.endswith("\n\n2 exchanges: 1 equal, 1 only in the first\n")
 
 
-def test_times_and_what_is_another_one_each_time_are_left_out_unless_asked_for(
+def test_times_and_values_that_differ_in_each_run_are_compared_only_by_options(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     other = deepcopy(FIRST)
@@ -370,7 +370,7 @@ def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
     assert errors == ""
 
 
-def test_the_project_s_own_recordings_are_what_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_recording_of_the_project_equals_itself(capsys: pytest.CaptureFixture[str]) -> None:
     found = sorted((Path(__file__).resolve().parents[2] / "recordings").glob("*.jsonl"))
     for path in found:
         assert main(["diff", "--times", "--bytes", str(path), str(path)]) == 0

@@ -208,7 +208,7 @@ def test_files_of_another_tool_are_told_by_its_name(
     assert main(["import", "many"]) == 0
 
 
-def test_a_broken_cassette_that_speaks_of_another_tool_is_none_of_it(
+def test_a_broken_cassette_whose_text_names_another_tool_is_not_taken_for_one_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""What recorders make of requests and responses, and what becomes of each form when it is imported."""
+"""The forms in which recorders store requests and responses, and the result of importing each form."""
 
 import base64
 import gzip

@@ -266,7 +266,7 @@ def test_of_many_secrets_ten_are_listed() -> None:
     assert said.endswith("\n  and 15 more")
 
 
-def test_of_what_is_compressed_only_so_much_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compressed_data_is_unpacked_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encodings, "MAX_BODY", 1000)
     bomb = bytes(10_000_000)
     assert [len(data) for _, data in encodings.unpacked(gzip.compress(bomb))] == [1000]

@@ -861,7 +861,7 @@ def test_a_client_that_closes_while_it_could_still_read(path: Path) -> None:
         del pieces
 
 
-def test_one_that_forgets_an_answer_of_which_it_read_nothing(path: Path) -> None:
+def test_a_response_collected_unread_counts_as_closed_by_the_client(path: Path) -> None:
     with (
         Raw(BEGUN, "wait") as url,
         recorded_by(path) as recorder,

@@ -392,7 +392,7 @@ def test_a_body_that_promises_to_be_too_long_is_refused_at_once() -> None:
     assert not peer.http.done
 
 
-def test_a_body_that_is_too_long_is_refused_and_what_comes_of_it_is_not_wanted() -> None:
+def test_a_body_that_is_too_long_is_refused_and_the_rest_of_it_is_dropped() -> None:
     peer = Peer(Limits(body=50))
     peer.ask(1, 51 * b"x", end=False)
     peer.ask(3, b"fine")

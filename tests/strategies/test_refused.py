@@ -47,7 +47,7 @@ def levels_of(case: Refused) -> list[RuleLevel]:
 
 
 @given(case=refused_requests())
-def test_an_endpoint_refuses_it_in_these_words_and_takes_the_sound_one(case: Refused) -> None:
+def test_an_endpoint_refuses_the_request_with_this_message_and_answers_the_unmodified_one(case: Refused) -> None:
     for level in levels_of(case):
         endpoint = Endpoint(HI, rules=level)
         exchange = endpoint.exchange(over_http(case, case.request))

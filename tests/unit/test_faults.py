@@ -370,7 +370,7 @@ def test_a_frame_that_is_cut_before_the_connection_breaks() -> None:
     assert sent(answer).response.broken == "connection closed"
 
 
-def test_half_of_the_events_come_before_it_if_nothing_is_said() -> None:
+def test_by_default_a_fault_comes_after_half_of_the_events() -> None:
     broken = reply.text("one two three four").broken(faults.reset)
     assert len(sent(broken).frames) == 4
     assert broken.summary == 'text "one two three four", reset after 4 events'

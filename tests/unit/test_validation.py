@@ -395,7 +395,7 @@ def test_check_lists_all_messages_and_raises_what_it_is_told() -> None:
     )
 
 
-def test_every_shape_of_the_service_refuses_what_is_nothing() -> None:
+def test_every_shape_of_the_service_refuses_a_plain_object() -> None:
     for name in bedrock.service().shape_names:
         (violation,) = bedrock.validate(name, object())
         assert violation.kind is FindingKind.TYPE

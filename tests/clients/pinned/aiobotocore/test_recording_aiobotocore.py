@@ -151,7 +151,7 @@ def test_a_call_without_an_answer_fails_again(path: Path, back_end: BackEnd, nam
         run(ask)
 
 
-def test_a_client_that_does_not_wait_for_the_answer_has_had_none(path: Path, back_end: BackEnd) -> None:
+def test_a_request_cancelled_before_its_answer_is_recorded_without_one(path: Path, back_end: BackEnd) -> None:
     run, config = back_end
     asked = threading.Event()
 
