@@ -122,8 +122,8 @@ def _check(use: Use, *, despite_skips: bool) -> None:
         raise CommandFailed(f"{use.missing}; nothing is removed, because other tests may use more.")
     if use.failed:
         raise CommandFailed(
-            f"{counted(len(use.failed), 'test')} failed ({first_few(use.failed, _SHOWN)}); nothing is removed, because a "
-            "test that fails may have used more."
+            f"{counted(len(use.failed), 'test')} failed ({first_few(use.failed, _SHOWN)}); nothing is removed, because "
+            "a test that fails may have used more."
         )
     if use.skipped and not despite_skips:
         raise CommandFailed(
