@@ -58,28 +58,28 @@ FLOOR_SUITES = (
     "tests/unit",
     "tests/intercept",
     "tests/server",
-    "tests/control",
-    "tests/rules",
-    "tests/recordings/test_recording_boto.py",
+    "tests/server/control",
+    "tests/bedrock/rules",
+    "tests/recordings/record/test_recording_boto.py",
     "tests/strategies",
     "tests/clients/test_attempts.py",
     "tests/clients/test_boto3.py",
     "tests/clients/test_boto3_guardrails.py",
     "tests/house/test_public_api.py",
     "tests/plugin/test_cases.py",
-    "tests/plugin/test_chaos.py",
+    "tests/features/chaos/test_chaos.py",
     "tests/plugin/test_entry_point.py",
     "tests/plugin/test_fixtures.py",
     "tests/plugin/test_outcome.py",
-    "tests/plugin/test_recording_marker.py",
-    "tests/plugin/test_rehearsal.py",
+    "tests/plugin/recording/test_recording_marker.py",
+    "tests/features/rehearsal/test_rehearsal.py",
     "tests/plugin/test_samples.py",
 )
 
 STACKS = nox.project.load_toml("tests/clients/pinned/network/stacks.toml")["stacks"]
 MATRIX = nox.project.load_toml("tests/clients/matrix/clients.toml")
 FRAMEWORKS = nox.project.load_toml("tests/clients/pinned/frameworks/frameworks.toml")
-HISTORY = nox.project.load_toml("tests/history/released/threads.toml")
+HISTORY = nox.project.load_toml("tests/public_threads/released/threads.toml")
 
 nox.options.sessions = ["tests", "lint", "typing"]
 nox.options.default_venv_backend = "uv|virtualenv"
@@ -205,7 +205,7 @@ def rehearsal(session: nox.Session) -> None:
     clients = (requirement for name in REHEARSED for requirement in MATRIX[name]["requires"])
     install(session, *clients, extra="[test]")
     if "--write" in session.posargs:
-        session.run("python", "-m", "tests.rehearsal.edited")
+        session.run("python", "-m", "tests.features.rehearsal.edited")
     else:
         session.run(*PYTEST, *(session.posargs or pinned("rehearsal")))
 
@@ -390,7 +390,7 @@ def history(session: nox.Session) -> None:
     """Test the releases of clients before and after the fix in a public thread; needs Node.js 20 or newer and npm."""
     node_is_there(session)
     session.install("uv")
-    session.run("python", "-m", "tests.history.released", *session.posargs)
+    session.run("python", "-m", "tests.public_threads.released", *session.posargs)
 
 
 @nox.session

@@ -1,6 +1,6 @@
 """The names that functions of `reply` accept, as `Literal` types, for annotations of your own functions.
 
-tests/unit/test_literals.py compares each type with the harness's table or with AWS's API model. Functions with a
+tests/package/test_literals.py compares each type with the harness's table or with AWS's API model. Functions with a
 parameter `strict` also accept other names if it is False; `reply.error` does so if `status` is given.
 
 >>> from converse_harness.literals import StreamException

@@ -1,4 +1,4 @@
-"""The tables of docs/history.md are those of tests/history; run as a script, this file writes them."""
+"""The tables of docs/history.md are those of tests/public_threads; run as a script, this file writes them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from converse_harness.endpoint.prompt_cache.rewrites import CacheSummary
 from converse_harness.faults import FAULTS
 from converse_harness.words import plural
 from tests.examples.tables import DOCS, Row, Tables, code, markdown, names, with_tables
-from tests.history.thread import UserThread
-from tests.history.threads import CHAPTERS, INVOKE_MODEL, LESSONS, THREADS
+from tests.public_threads.thread import UserThread
+from tests.public_threads.threads import CHAPTERS, INVOKE_MODEL, LESSONS, THREADS
 
 PAGE: Final = "history.md"
 SEEN: Final = Path(__file__).parents[1] / "history" / "released" / "seen.json"

@@ -7,8 +7,8 @@ from converse_harness.cases import CASES
 from converse_harness.server.control import FAKES, id_of
 from converse_harness.server.control.vocabulary import MODIFIERS, REPLIES, SCRIPTING, conditions
 from converse_harness.stream.http import Request
-from tests.control.conftest import Client
 from tests.fuzz.target import ASKED, Target
+from tests.server.control.conftest import Client
 
 MOST_LINES = 12
 

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from converse_harness.cli import main
-from tests.plugin.test_serve import serving
+from tests.cli.test_serve import serving
 
 AGENT = '''
 import httpx

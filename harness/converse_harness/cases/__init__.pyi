@@ -1,4 +1,4 @@
-# The names of the cases for type checkers. Made by `python -m tests.unit.test_case_names` with botocore 1.44.8.
+# The names of the cases for type checkers. Made by `python -m tests.cases.test_case_names` with botocore 1.44.8.
 
 from typing import Final
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from tests.intercept import pools
-from tests.intercept.pools import BODY, SOON, WAYS, Ask, Make, check_the_law
+from tests.intercept.guard import pools
+from tests.intercept.guard.pools import BODY, SOON, WAYS, Ask, Make, check_the_law
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ RECORDINGS = (
 )
 SUITES = (
     str(HERE),
-    *("tests/rules", "tests/strategies", "tests/unit"),
+    *("tests/bedrock/rules", "tests/strategies", "tests/unit"),
     "tests/clients/test_boto3.py",
     "tests/clients/test_boto3_guardrails.py",
     "tests/clients/test_cases_boto3.py",
@@ -34,7 +34,7 @@ SUITES = (
     "tests/clients/test_legal_oddities.py",
     "tests/clients/test_writing_replies.py",
     "tests/intercept/test_asgi.py",
-    "tests/intercept/test_boto.py",
+    "tests/intercept/boto/test_boto.py",
     "tests/intercept/test_control_plane.py",
     "tests/intercept/test_decorating.py",
     "tests/intercept/test_first_mistakes.py",
@@ -47,11 +47,11 @@ SUITES = (
 )
 """Every test of these runs, but those that are marked `needs_os`."""
 COMPILED = (
-    "tests/strategies/test_from_type_of_strands.py",
-    "tests/strategies/test_json_schema.py",
-    "tests/strategies/test_least_values.py",
+    "tests/strategies/strands/test_from_type_of_strands.py",
+    "tests/strategies/json_schema/test_json_schema.py",
+    "tests/json_schema/test_least_values.py",
     "tests/strategies/test_machine.py",
-    "tests/strategies/test_public_schemas.py",
+    "tests/strategies/json_schema/test_public_schemas.py",
 )
 """These import strands or pydantic, which are compiled."""
 KNOWN_WARNINGS = (

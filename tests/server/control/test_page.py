@@ -1,0 +1,48 @@
+"""What docs/control-api.md shows in JSON and JavaScript is so; its Python runs with that of all pages."""
+
+import json
+import re
+from pathlib import Path
+from textwrap import indent
+
+import pytest
+
+from converse_harness import Reply, faults, reply
+from converse_harness.cases import CASES
+from converse_harness.features.improvise.improvised import Improvised
+from converse_harness.server.control import ROUTES
+from converse_harness.server.control.vocabulary import MODIFIERS, REPLIES, read_reply
+from tests.server.control.conftest import Client, rendered
+
+DOCS = Path(__file__).resolve().parents[3] / "docs"
+PAGE = (DOCS / "control-api.md").read_text(encoding="utf-8")
+PAIRS = re.findall(r"^\| `(\{.*\})` \| `((?:reply\.|CASES\[).*)` \|$", PAGE, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("written", "python"), PAIRS)
+def test_a_reply_is_the_one_beside_it(written: str, python: str) -> None:
+    made = eval(python, {"reply": reply, "faults": faults, "CASES": CASES})
+    assert isinstance(made, Reply | Improvised)
+    for operation in ("converse", "converse-stream"):
+        assert rendered(read_reply(json.loads(written), "here"), operation) == rendered(made, operation)
+
+
+def test_every_word_is_shown() -> None:
+    shown = {name for written, _ in PAIRS for name in json.loads(written)}
+    assert shown >= {*REPLIES, *MODIFIERS}
+
+
+def test_every_body_works(client: Client) -> None:
+    bodies = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
+    assert [client.post(body.encode()).status for body in bodies] == [201]
+
+
+def test_every_path_is_shown() -> None:
+    shown = re.findall(r"^\| `(\w+) (/\S+)` \|", PAGE, re.MULTILINE)
+    assert sorted(shown) == sorted((route.method, route.path) for route in ROUTES)
+
+
+def test_the_javascript_is_that_of_the_example() -> None:
+    example = (DOCS / "examples/node/weather.example.mjs").read_text(encoding="utf-8")
+    blocks = re.findall(r"```js\n(.*?)```", PAGE, re.DOTALL)
+    assert [block in example or indent(block, "  ") in example for block in blocks] == [True, True]

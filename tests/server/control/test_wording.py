@@ -1,0 +1,217 @@
+"""No text of the control API contains Python: what a caller reads is what the caller can type, in JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from converse_harness import reply
+from converse_harness.cli.server_output import load
+from converse_harness.endpoint import failure_texts
+from converse_harness.server.control import openapi, patterns
+from converse_harness.stream.http import Request
+from tests.server.control.conftest import Client, exchange
+from tests.server.control.test_control import BROKEN_BODIES, WRONG_BODIES, WRONG_REPLIES
+
+PYTHON = re.compile(
+    r"converse\.\w|pytest|\breply\.\w|@|fake_converse|\bfaults\.|\blambda\b|strict=|\bNone\b|\bTrue\b|\bFalse\b"
+    r"|on_operation|\bfake\.[a-z]|\w\(\.\.\.\)|import |\w+\(\w+=|always\(\)"
+)
+
+HELLO = [{"role": "user", "content": [{"text": "hello"}]}]
+BLANK = [{"role": "user", "content": [{"text": " "}]}]
+USED = [
+    *HELLO,
+    {"role": "assistant", "content": [{"toolUse": {"toolUseId": "t1", "name": "look", "input": {}}}]},
+    {"role": "user", "content": [{"toolResult": {"toolUseId": "t1", "content": [{"text": "found"}]}}]},
+]
+LOOK = {"tools": [{"toolSpec": {"name": "look", "inputSchema": {"json": {"type": "object"}}}}]}
+HOPELESS = {"tools": [{"toolSpec": {"name": "f", "inputSchema": {"json": {"type": "object", "not": {}}}}}]}
+
+
+def ask(client: Client, fake: Any, *targets: str, body: object = None) -> None:
+    for target in targets:
+        fake.exchange(Request("POST", target, (), json.dumps(body or {"messages": HELLO}).encode()))
+
+
+def after_a_block(client: Client, fake: Any) -> None:
+    with fake.script(reply.text("a")):
+        exchange(fake)
+    exchange(fake, "again")
+
+
+def calls_anything_else(client: Client, fake: Any) -> None:
+    ask(client, fake, "/model/m/invoke", "/model/m/invoke-with-response-stream", "/model/m/nothing", "/async-invoke")
+    ask(client, fake, "/knowledgebases/ABCDEFGHIJ/retrieve", "/guardrail/g/version/1/apply")
+
+
+def changes_the_history(client: Client, fake: Any) -> None:
+    answered = json.loads(exchange(fake, toolConfig=LOOK)[1])["output"]["message"]
+    use = answered["content"][0]["toolUse"]
+    use["input"] = {"at": 2}
+    result = {"toolResult": {"toolUseId": use["toolUseId"], "content": [{"text": "found"}]}}
+    exchange(fake, messages=[*HELLO, answered, {"role": "user", "content": [result]}], toolConfig=LOOK)
+
+
+def retries(client: Client, fake: Any) -> None:
+    for attempt in (1, 2):
+        headers = (("amz-sdk-request", f"attempt={attempt}; max=3"),)
+        fake.exchange(Request("POST", "/model/m/converse", headers, json.dumps({"messages": HELLO}).encode()))
+
+
+PROBLEMS: dict[str, tuple[dict[str, Any], Callable[[Client, Any], object]]] = {
+    "nothing scripted": ({}, lambda client, fake: exchange(fake)),
+    "a block that ended": ({}, after_a_block),
+    "one turn too many": ({"script": [{"text": "a"}]}, lambda client, fake: [exchange(fake), exchange(fake, "again")]),
+    "one round too many": (
+        {"script": [{"text": "a"}]},
+        lambda client, fake: [exchange(fake), exchange(fake, messages=USED, toolConfig=HOPELESS)],
+    ),
+    "one attempt too many": ({"script": [{"throttled": True}]}, retries),
+    "no condition met": (
+        {"when": [{"model": "*haiku*", "always": {"text": "a"}}]},
+        lambda client, fake: exchange(fake),
+    ),
+    "refused": ({"always": {"text": "a"}}, lambda client, fake: exchange(fake, messages=BLANK)),
+    "malformed": (
+        {"always": {"text": "a"}},
+        lambda client, fake: ask(client, fake, "/model/m/converse", body={"messages": "hello"}),
+    ),
+    "unused": ({"script": [{"text": "a"}, {"throttled": True, "times": 2}]}, lambda client, fake: None),
+    "other operations": ({}, calls_anything_else),
+    "history": (
+        {"always": {"tool_use": {"name": "look", "input": {"at": 1}}}, "history": "fail"},
+        changes_the_history,
+    ),
+    "improvised": ({"always": {"improvised": True}}, lambda client, fake: exchange(fake, toolConfig=HOPELESS)),
+    "only a stream": (
+        {"always": {"text": "a", "broken": "no_message_stop"}},
+        lambda client, fake: exchange(fake),
+    ),
+    "only these events": (
+        {"always": {"events": [{"messageStart": {"role": "assistant"}}], "strict": False}},
+        lambda client, fake: exchange(fake),
+    ),
+    "a pattern without end": (
+        {"when": [{"last_user_text": {"regex": "(?:a|a)*$"}, "always": {"text": "a"}}]},
+        lambda client, fake: exchange(fake, "a" * 40 + "!"),
+    ),
+}
+"""What a test opens, and what its agent does wrong."""
+
+
+@pytest.fixture(autouse=True)
+def _searches_are_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patterns, "_SECONDS", 0.05)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_problem_has_no_python_in_it(client: Client, name: str) -> None:
+    body, provoke = PROBLEMS[name]
+    fake = client.opened(body)
+    provoke(client, fake)
+    path = f"/__converse/fakes/{fake.url.rpartition('/')[2]}"
+    state, calls, closed = (
+        client.ask(*each).value for each in (("GET", path), ("GET", f"{path}/calls"), ("DELETE", path))
+    )
+    assert closed["problems"]
+    assert state["problems"] == closed["problems"]
+    for text in (
+        *closed["problems"],
+        json.dumps([state["script"], state["unused"], [each["reply"] for each in calls["calls"]]]),
+    ):
+        assert not PYTHON.search(text), text
+
+
+def test_every_advice_is_provoked_here(client: Client) -> None:
+    """A kind of problem that is new needs a row above."""
+    told: list[str] = []
+    for body, provoke in PROBLEMS.values():
+        fake = client.opened(body)
+        provoke(client, fake)
+        told += [problem.in_json for problem in fake.failures() if hasattr(problem, "in_json")]
+    for name, advice in failure_texts._ADVICE.items():
+        assert any(advice.json in text for text in told), name
+        assert not PYTHON.search(advice.json), name
+
+
+def test_a_recording_that_is_served_is_recorded_again_by_a_command(client: Client) -> None:
+    fake = client.opened()
+    fake.endpoint.script = load(next(Path(__file__).parents[3].joinpath("recordings").rglob("*.jsonl")))
+    exchange(fake, "something else")
+    problem, *_ = client.ask("GET", f"/__converse/fakes/{fake.url.rpartition('/')[2]}").value["problems"]
+    assert "record it again:\nconverse-harness record " in problem
+    assert not PYTHON.search(problem), problem
+
+
+def test_the_same_problem_has_the_words_of_python_for_python(client: Client) -> None:
+    fake = client.opened({"script": [{"text": "a"}]})
+    (unused,) = fake.failures()
+    assert '@pytest.mark.converse(unused="allow")' in str(unused)
+    closed = client.ask("DELETE", f"/__converse/fakes/{fake.url.rpartition('/')[2]}").value
+    assert closed["problems"][0].endswith(
+        'with "unused": "allow".   More: converse-harness docs control-api what-fails-a-test'
+    )
+
+
+def test_notes_are_told_once_and_have_no_python_in_them(client: Client) -> None:
+    uses = {"always": {"tool_use": {"name": "look", "input": {"at": 1}}}, "rules": "warn"}
+    fake = client.opened(uses)
+    changes_the_history(client, fake)
+    exchange(fake, messages=BLANK)
+    exchange(fake, messages=BLANK)
+    path = f"/__converse/fakes/{fake.url.rpartition('/')[2]}"
+    state, closed = client.ask("GET", path).value, client.ask("DELETE", path).value
+    assert (closed["ok"], closed["problems"]) == (True, [])
+    assert closed["notes"] == state["notes"]
+    changed, refused = closed["notes"]
+    assert refused.startswith("Bedrock would refuse call 3: ")
+    assert 'open the fake with "history": "off"' in changed
+    assert not any(PYTHON.search(note) for note in closed["notes"])
+
+
+def wrong() -> Iterator[object]:
+    yield from (body for body, _ in BROKEN_BODIES)
+    yield from (body for body, _ in WRONG_BODIES)
+    yield from ({"script": [value]} for value, _ in WRONG_REPLIES)
+    yield {"keep_calls": 0}
+    yield {"always": {"error": "AccesDenied"}}
+    yield {"script": [{"text": "a", "times": 0}]}
+    yield {"always": {"context_overflow": "prompt_to_long"}}
+    yield {"when": [{"operation": "Convers", "always": {"text": "a"}}]}
+    yield {"always": {"throttled": 2}}
+    yield {"always": {"throttled": {"times": 2}}}
+    yield {"script": [{"tool_uses": [["now", {"a": 1}, 5]]}]}
+    yield {"when": [{"operation": "CountTokens", "always": {"text": "a"}}]}
+    yield {"when": [{"operation": "ApplyGuardrail", "always": {"text": "a"}}]}
+    yield {"when": [{"operation": "InvokeModel", "always": {"text": "a"}}]}
+    yield {"always": {"throttled": {"wording": "x"}}}
+    yield {"always": {"context_overflow": {"wording": "x"}}}
+    yield {"always": {"text": "a b c", "fails_after": {"events": 1, "exception": "futureException"}}}
+    yield {"always": {"guardrail_masked": {"text": "{NAME}", "policy": "topic"}}}
+    yield {
+        "always": {
+            "guardrail_passed": {
+                "text": "a",
+                "policy": {"topicPolicy": {"topics": [{"name": "a", "type": "DENY", "action": "BLOCKED"}]}},
+            }
+        }
+    }
+
+
+@pytest.mark.parametrize("body", [*wrong()], ids=lambda body: str(body)[:60])
+def test_a_refusal_has_no_python_in_it(client: Client, body: object) -> None:
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    message = client.ask("POST", "/__converse/fakes", raw).message
+    sent = raw.decode(errors="replace")
+    found = [each for each in PYTHON.findall(message) if each not in sent]
+    assert not found, message
+
+
+def test_the_description_has_no_python_in_it() -> None:
+    assert not PYTHON.search(openapi().decode())
