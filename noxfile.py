@@ -55,25 +55,38 @@ REHEARSED = ("strands", "langchain_aws", "pydantic_ai")
 NEIGHBOURS = ("granian>=2", "langchain-aws>=1.0", "moto>=5.1")
 BADDAY = ("strands", "langchain_aws", "pydantic_ai", "litellm_sync")
 FLOOR_SUITES = (
-    "tests/unit",
+    "tests/bedrock",
+    "tests/cases",
+    "tests/endpoint",
+    "tests/faults",
     "tests/intercept",
+    "tests/json_schema",
+    "tests/package",
+    "tests/reply",
+    "tests/samples",
     "tests/server",
-    "tests/server/control",
-    "tests/bedrock/rules",
-    "tests/recordings/record/test_recording_boto.py",
     "tests/strategies",
+    "tests/stream",
+    "tests/suite",
+    "tests/types",
+    "tests/recordings/record/test_recording_boto.py",
+    "tests/cli/test_serve_rules.py",
     "tests/clients/test_attempts.py",
     "tests/clients/test_boto3.py",
     "tests/clients/test_boto3_guardrails.py",
     "tests/house/test_public_api.py",
     "tests/plugin/test_cases.py",
-    "tests/features/chaos/test_chaos.py",
     "tests/plugin/test_entry_point.py",
     "tests/plugin/test_fixtures.py",
     "tests/plugin/test_outcome.py",
     "tests/plugin/recording/test_recording_marker.py",
-    "tests/features/rehearsal/test_rehearsal.py",
     "tests/plugin/test_samples.py",
+    *(
+        str(file)
+        for name in ("chaos", "improvised", "live", "notebook", "own_failure", "rehearsal", "viewer")
+        for file in Path("tests/features").rglob(f"test_{name}.py")
+        if "pinned" not in file.parts
+    ),
 )
 
 STACKS = nox.project.load_toml("tests/clients/pinned/network/stacks.toml")["stacks"]
@@ -166,8 +179,12 @@ def floor(session: nox.Session) -> None:
 
 
 def pinned(*suites: str) -> tuple[str, ...]:
-    """Return pytest's arguments that run all but the nightly tests of suites whose packages are not in `[test]`."""
-    return ("--tier", "slow", *(f"tests/clients/pinned/{suite}" for suite in suites))
+    """Return pytest's arguments that run all but the nightly tests of suites whose packages are not in `[test]`.
+
+    The part of a suite that tests a feature stands in the feature's folder.
+    """
+    folders = [*Path("tests/clients/pinned").iterdir(), *Path("tests/features").glob("*/pinned/*")]
+    return ("--tier", "slow", *(str(folder) for suite in suites for folder in folders if folder.name == suite))
 
 
 @nox.session
@@ -404,6 +421,5 @@ def bench(session: nox.Session) -> None:
 
 shared: dict[str, object] = {"MATRIX": MATRIX, "ASYNCIO": ASYNCIO, "PYTEST": PYTEST}
 shared |= {"install": install, "node_is_there": node_is_there, "node_packages": node_packages, "pinned": pinned}
-pinned_sessions = (f"tests/clients/pinned/{suite}/" for suite in ("browser", "notebook", "pyodide"))
-for folder in (*pinned_sessions, "tests/clients/differential_", "tests/tool_schemas/", "docs/_site/"):
-    runpy.run_path(f"{folder}session.py", shared)
+for file in (*Path("tests").rglob("session.py"), "tests/clients/differential_session.py", "docs/_site/session.py"):
+    runpy.run_path(str(file), shared)

@@ -2,19 +2,31 @@
 
 import importlib
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from tests.fuzz.target import Target
 
-TARGETS: Final = ("frames", "recordings", "cassettes", "control")
+OWN: Final = ("frames", "recordings", "control")
 """The modules beside this one, each with its TARGET."""
+
+TARGETS: Final[Mapping[str, str]] = {
+    **{name: f"tests.fuzz.{name}" for name in OWN},
+    **{
+        folder.name: f"tests.features.{folder.name}.fuzz"
+        for folder in sorted(Path(__file__).parents[1].joinpath("features").glob("*"))
+        if (folder / "fuzz.py").exists()
+    },
+}
+"""Maps each target to its module. A feature has its own in its folder."""
 
 
 def load(name: str) -> "Target":
     """The target of this name; nothing of the product is imported before."""
-    target: Target = importlib.import_module(f"tests.fuzz.{name}").TARGET
+    target: Target = importlib.import_module(TARGETS[name]).TARGET
     return target
 
 

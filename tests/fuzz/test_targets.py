@@ -1,19 +1,19 @@
 """The fuzzers' targets read their seeds, and find what is planted; atheris is not needed for that."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
-from converse_harness.features.cassettes import convert
 from converse_harness.recordings.format import exchanges
 from converse_harness.server import control
 from tests.fuzz import frames
 from tests.fuzz.__main__ import read_again
-from tests.fuzz.inside import TARGETS, load
+from tests.fuzz.inside import OWN, load
+from tests.fuzz.target import Target
 from tests.profiles import examples
 
 
@@ -26,8 +26,8 @@ def damaged(data: bytes, chance: random.Random) -> bytes:
     return bytes(made)
 
 
-@pytest.mark.parametrize("name", TARGETS)
-def test_seeds_and_what_is_nearly_one_are_no_findings(name: str) -> None:
+def check_seeds(name: str) -> None:
+    """Give a target its seeds, and each once more with a damage."""
     target = load(name)
     chance = random.Random(0)
     seeds = list(target.seeds())
@@ -38,6 +38,11 @@ def test_seeds_and_what_is_nearly_one_are_no_findings(name: str) -> None:
         target.check(damaged(seed, chance))
 
 
+@pytest.mark.parametrize("name", OWN)
+def test_seeds_and_what_is_nearly_one_are_no_findings(name: str) -> None:
+    check_seeds(name)
+
+
 def a_defect(*_: object, **__: object) -> NoReturn:
     raise KeyError("a defect")
 
@@ -45,19 +50,21 @@ def a_defect(*_: object, **__: object) -> NoReturn:
 PLANTED: Mapping[str, tuple[object, str]] = {
     "frames": (frames, "encode"),
     "recordings": (exchanges, "frame_bytes_of"),
-    "cassettes": (convert, "pieces_of"),
     "control": (control, "describe"),
 }
 
 
-@pytest.mark.parametrize("name", TARGETS)
+def check_defect(target: Target, file: Path, plant: Callable[[], None], capsys: pytest.CaptureFixture[str]) -> None:
+    """Let a target read an input from a file before and after something breaks."""
+    file.write_bytes(next(target.seeds()))
+    assert read_again(target, file) == 0
+    plant()
+    assert read_again(target, file) == 1
+    assert "KeyError: 'a defect'" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", OWN)
 def test_a_defect_is_found_and_found_again(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    target = load(name)
-    kept = tmp_path / "kept"
-    kept.write_bytes(next(target.seeds()))
-    assert read_again(target, kept) == 0
-    monkeypatch.setattr(*PLANTED[name], a_defect)
-    assert read_again(target, kept) == 1
-    assert "KeyError: 'a defect'" in capsys.readouterr().out
+    check_defect(load(name), tmp_path / "kept", lambda: monkeypatch.setattr(*PLANTED[name], a_defect), capsys)

@@ -18,7 +18,7 @@ def browser(session: nox.Session) -> None:
     install(session, *ASYNCIO, *BROWSER)
     suites = pinned("browser")
     if session.posargs[:1] == ["--tier"]:
-        suites = (*session.posargs, suites[-1])
+        suites = (*session.posargs, *suites[2:])
     elif session.posargs:
         suites = tuple(session.posargs)
     session.run(*PYTEST, *suites)

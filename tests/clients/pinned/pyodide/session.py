@@ -19,13 +19,33 @@ PACKAGES = (
     "uvicorn",
     *ASYNCIO,
 )
-RECORDINGS = (
-    *("choosing", "hidden_ids", "identity", "ignoring", "lines", "loading", "matching", "media"),
-    *("mismatch", "names", "opening", "own_secrets", "parts", "paths", "redaction", "spelling"),
+FOLDERS = (
+    *("bedrock", "cases", "endpoint/history", "endpoint/prompt_cache", "faults", "json_schema", "package", "reply"),
+    *("samples", "strategies", "stream", "suite", "types"),
 )
+OTHERS = {
+    "endpoint": ("applying", "calls", "endpoint", "named_operations", "script", "shared_state"),
+    "features/as_python": ("spelling",),
+    "features/chaos": ("own_failure",),
+    "features/improvise": ("improvised",),
+    "features/report": ("notebook", "viewer"),
+    "recordings": ("identity", "names"),
+    "recordings/format": ("hidden_ids", "lines", "media", "opening", "parts"),
+    "recordings/play": ("choosing", "ignoring", "matching", "mismatch", "paths"),
+    "recordings/record": ("redaction",),
+    "secrets": ("own_secrets",),
+}
+"""Of these folders only some files."""
 SUITES = (
     str(HERE),
-    *("tests/bedrock/rules", "tests/strategies", "tests/unit"),
+    *(f"tests/{name}" for name in FOLDERS),
+    *(
+        str(file)
+        for folder, names in OTHERS.items()
+        for name in names
+        if (file := Path("tests", folder, f"test_{name}.py")).exists()  # a feature may be taken away
+    ),
+    "tests/cli/test_loading.py",
     "tests/clients/test_boto3.py",
     "tests/clients/test_boto3_guardrails.py",
     "tests/clients/test_cases_boto3.py",
@@ -43,7 +63,6 @@ SUITES = (
     "tests/intercept/test_operation_answers.py",
     "tests/intercept/test_user_functions.py",
     "tests/planted/test_planted.py",
-    *(f"tests/recordings/test_{name}.py" for name in RECORDINGS),
 )
 """Every test of these runs, but those that are marked `needs_os`."""
 COMPILED = (

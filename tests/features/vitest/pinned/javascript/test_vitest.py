@@ -16,7 +16,6 @@ import pytest
 
 from tests.clients.pinned.javascript.conftest import folder_with_packages
 
-HERE = Path(__file__).parent
 ROOT = Path(__file__).parents[5]
 BLOCK = re.compile(r"```(?:ts|text)\n(.*?)```", re.DOTALL)
 PAGE = (ROOT / "docs" / "javascript.md").read_text(encoding="utf-8")
@@ -461,7 +460,7 @@ def test_the_types_accept_right_use_and_refuse_wrong_use(suite: Suite, resolutio
 
 def test_the_types_are_those_that_openapi_typescript_makes(suite: Suite) -> None:
     """Each body that its types take ours take too, and each answer of ours is one of theirs."""
-    shutil.copy(HERE.parents[4] / "harness/converse_harness/server/control/openapi.json", suite.folder)
+    shutil.copy(ROOT / "harness/converse_harness/server/control/openapi.json", suite.folder)
     done = suite.run("openapi-typescript", "openapi.json", "--output", "theirs.d.ts")
     assert done.returncode == 0, done.stderr
     names = re.findall(r"^export type (\w+) =", (suite.folder / "converse-api.d.ts").read_text("utf-8"), re.MULTILINE)
