@@ -269,29 +269,6 @@ def save(file: Path, text: str) -> None:
     new.replace(file)
 
 
-def test_it_improvises_alone_and_where_the_file_has_no_reply(script: Path) -> None:
-    tools = [{"toolSpec": {"name": "now", "inputSchema": {"json": {"type": "object"}}}}]
-    for given, said in (
-        (["--improvise"], "improvised"),
-        ([script.name, "--improvise"], r"1 script \(2 replies\) and improv"),
-    ):
-        with serving(*given) as served:
-            assert re.match(f"Serving {said}.* on http", served.head[0])
-            for _ in given[1:]:
-                served.ask(), served.ask()
-            target = f"{served.url}/model/us.amazon.nova-lite-v1%3A0/converse"
-            asked = {**BODY, "toolConfig": {"tools": tools}}
-            answer = httpx.post(target, json=asked, trust_env=False).json()
-            assert answer["output"]["message"]["content"][0]["toolUse"]["name"] == "now"
-
-
-def test_reload_goes_on_improvising(script: Path) -> None:
-    with serving(script.name, "--improvise", "--reload") as served:
-        script.write_text("script = []", encoding="utf-8")
-        assert served.line().endswith("serving 1 script (0 replies) and improvised answers from the beginning")
-        assert served.ask().json()["output"]["message"]["content"] == [{"text": "This answer is improvised."}]
-
-
 def test_a_watcher_waits_out_a_file_that_is_away(script: Path) -> None:
     watcher = Watcher(script)
     assert watcher.changed() is False
@@ -486,7 +463,6 @@ def test_a_case_of_several_replies_goes_round() -> None:
     [
         (("--case", "overflw_pre"), 2, "no case is called 'overflw_pre'. Near it: overflow_pre, "),
         (("weather.py", "--case", "overflow_pre"), 2, "FILE or --case, not both"),
-        (("--improvise", "--case", "overflow_pre"), 2, "--case or --improvise, not both; each of them answers every"),
         (("--case", "overflow_pre", "--reload"), 2, "needs the FILE that it watches"),
         (("--case", "connection_refused"), 1, "the server transport cannot express the fault connection_refused"),
     ],

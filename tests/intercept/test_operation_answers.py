@@ -265,10 +265,6 @@ WRONG: dict[str, tuple[Callable[[Any], object], str]] = {
         lambda fake: fake.on_operation("InvokeModel", reply.text("hi")),
         "on_operation('InvokeModel', ...): text \"hi\" cannot answer InvokeModel: only an error before the stream",
     ),
-    "an improvised reply": (
-        lambda fake: fake.on_operation("InvokeModel", reply.improvised()),
-        "on_operation('InvokeModel', ...): <Improvised reply> does not answer InvokeModel. Give the members",
-    ),
     "a function of reply": (
         lambda fake: fake.on_operation("InvokeModel", reply.throttled),
         "on_operation('InvokeModel', ...): reply.throttled is a function that makes a reply. Call it",

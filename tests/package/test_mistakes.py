@@ -95,7 +95,6 @@ MISTAKES: Final[Mapping[str, tuple[Callable[[], object], str]]] = {
     "always times": (lambda: new().always(ok.times(2)), "always(): .+ Leave out .times(2)."),
     "always optional": (lambda: new().always(ok.optional()), "always(): .+ Leave out .optional()."),
     "when always": (lambda: new().when(turn=1).always(ok.times(2)), "when().always(): .+ Leave out .times(2)."),
-    "improvised": (lambda: new().always(reply.improvised().times(3)), "always(): .+ Leave out .times(3)."),
     "wording": (lambda: wrong.throttled("tokens"), "throttled('tokens'): .+ reply.throttled(wording=\"tokens\")."),
     "overflow": (lambda: wrong.validation_error("input_too_long"), 'Write reply.context_overflow("input_too_long").'),
     "policy": (lambda: wrong.guardrail_blocked("topic"), "guardrail_blocked('topic'): .+ Write policy=\"topic\"."),

@@ -69,8 +69,6 @@ with ConverseServer() as server, server.script(reply.text("from a socket")) as f
 from converse_harness.plugin.reruns.rerun import _limited
 with _limited(1):
     print("not timed")
-from converse_harness.features.doctor.checkup import system
-print(*system()[2], sep=chr(10))
 """
 
 
@@ -88,9 +86,7 @@ def test_the_plugin_and_the_command_are_imported_without_what_posix_has() -> Non
 
 @pytest.mark.slow
 def test_fakes_and_server_work_without_what_posix_has() -> None:
-    lines = run(EVERYTHING)
-    assert lines[:3] == ["in process", "from a socket", "not timed"]
-    assert [line.partition(":")[0] for line in lines[3:]] == ["signal.setitimer", "os.register_at_fork", "TIOCOUTQ"]
+    assert run(EVERYTHING) == ["in process", "from a socket", "not timed"]
 
 
 @pytest.mark.parametrize(

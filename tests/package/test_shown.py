@@ -37,7 +37,6 @@ def test_public_objects_read_as_what_they_are() -> None:
     )
     assert repr(CASES["tool_parallel"]).startswith("<Case tool_parallel: ")
     assert repr(faults.stall.lasting(2)) == "faults.stall.lasting(2)"
-    assert repr(reply.improvised(seed=1)) == "<Improvised reply, seed=1>"
     assert (
         repr(reply.events([{"throttlingException": {"message": "a"}}]))
         == "<Reply 1 event, the last one throttlingException>"

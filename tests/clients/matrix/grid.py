@@ -6,9 +6,12 @@ out are left out, as there are some 2,900 cells.
 
 from __future__ import annotations
 
+import html
 import json
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,8 +19,6 @@ from converse_harness.cases import Case
 from converse_harness.cases.catalogue import FAMILIES
 from converse_harness.contract.judging import VerdictLevel
 from converse_harness.contract.settings import OPERATIONS
-from converse_harness.features.report.view.html import Html, escape
-from converse_harness.features.report.view.page import html_file
 from tests.clients.matrix.base import Client, clients
 from tests.clients.matrix.verdicts import TITLES, WORDS, head, verdicts, ways
 
@@ -83,7 +84,34 @@ def grid() -> str:
         "</main>",
         "<dialog id=seen aria-labelledby=seen-title></dialog>",
     )
-    return html_file(TITLE, [Html("\n".join(content))], style, [script])
+    policy = (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; "
+        "form-action 'none'"
+    )
+    head_of_page = (
+        '<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="color-scheme" content="light dark">',
+        '<meta name="referrer" content="no-referrer">',
+        f"<title>{TITLE}</title>",
+        f"<style>{style}</style>",
+    )
+    body = "\n".join(content)
+    return (
+        f'<!doctype html>\n<html lang="en"><head>{"".join(head_of_page)}</head>'
+        f"<body>{body}<script>{script}</script></body></html>\n"
+    )
+
+
+def escape(text: str) -> str:
+    """The HTML of a text; what nobody would see of it, such as a control character, as Python writes it."""
+    shown = "".join(char if char.isprintable() or char in "\t\n" else ascii(char)[1:-1] for char in text)
+    return html.escape(shown)
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
 def _outcomes(case: Case, seen: Seen) -> list[_Outcome]:

@@ -15,7 +15,9 @@ import pytest
 from converse_harness import recording, reply
 from converse_harness.cli import main
 from converse_harness.features.cassettes import command
+from tests.cli.test_record_command import check_help_of_redact
 from tests.features.cassettes.hand_made import ANSWER, BEDROCK, MEND, NOVA, interaction, written
+from tests.recordings.review.test_show import check_usage
 from tests.secrets.planted import in_zip
 
 
@@ -368,3 +370,11 @@ def test_a_recording_is_no_cassette(tmp_path: Path, capsys: pytest.CaptureFixtur
     with pytest.raises(SystemExit, match="2"):
         main(["import", str(path)])
     assert f"{path} is a recording already; converse-harness show {path} prints it" in capsys.readouterr().err
+
+
+def test_wrong_arguments_print_the_usage_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    check_usage(capsys, ["import", "nowhere.yaml"], " import", "there is no nowhere.yaml")
+
+
+def test_the_help_of_redact_is_true(capsys: pytest.CaptureFixture[str]) -> None:
+    check_help_of_redact("import", capsys)

@@ -15,6 +15,15 @@ from botocore.endpoint import EndpointCreator
 from converse_harness.cli import main
 from converse_harness.features.doctor import checkup
 from converse_harness.features.doctor.checkup import Package, Patched, PluginCost
+from tests.package.test_platforms import LACKS, run
+
+LACKING = f"""
+import converse_harness.cli
+import pytest
+{LACKS}
+from converse_harness.features.doctor.checkup import system
+print(*system()[2], sep=chr(10))
+"""
 
 COMMAND = Path(sys.executable).parent / "converse-harness"
 
@@ -139,3 +148,9 @@ def test_plugins_that_fail_or_patch_are_found(tmp_path: Path) -> None:
         "pytest cannot load the plugin gone of planted 1: ModuleNotFoundError: No module named 'planted_gone'" in said
     )
     assert said.endswith("1 problem.")
+
+
+@pytest.mark.slow
+def test_it_lists_what_a_system_lacks() -> None:
+    lines = run(LACKING)
+    assert [line.partition(":")[0] for line in lines] == ["signal.setitimer", "os.register_at_fork", "TIOCOUTQ"]

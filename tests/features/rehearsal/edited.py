@@ -1,6 +1,7 @@
 """Suites as they are rehearsed, and as they run with the model id edited by hand; run as a script, it writes the table.
 
-`python -m tests.features.rehearsal.edited` needs every client of `CLIENTS`, and writes what it measured to docs/upgrade.md.
+`python -m tests.features.rehearsal.edited` needs every client of `CLIENTS`. It writes what it measured to
+docs/upgrade.md.
 """
 
 from __future__ import annotations

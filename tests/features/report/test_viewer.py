@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from converse_harness import Fake
+from converse_harness.features.report.calls import views_of
 from converse_harness.features.report.view import (
     CallView,
     Html,
@@ -25,6 +27,10 @@ from converse_harness.features.report.view import (
 )
 from converse_harness.features.report.view.answer import changed_events
 from converse_harness.features.report.view.page import FailedTest, ShownFake, ShownTest, report_html
+from converse_harness.features.report.view.view import mask_value
+from converse_harness.stream.http import Request
+from tests.secrets.planted import LONG
+from tests.secrets.test_leaks import LISTED
 
 VOID = {"meta", "input"}
 
@@ -394,3 +400,16 @@ def test_a_notebook_gets_styles_and_no_script() -> None:
         line for line in parsed.styles[0].splitlines() if line.rstrip().endswith("{") and not line.startswith("@")
     ]
     assert all(".converse" in each for each in selectors)
+
+
+@pytest.mark.parametrize("content", LISTED.values(), ids=LISTED)
+def test_a_private_key_in_a_list_of_its_lines_is_masked(content: list[Any]) -> None:
+    assert LONG[:24] not in json.dumps(mask_value(content, own=()))
+
+
+def test_a_call_that_was_answered_with_no_answer_is_not_fine() -> None:
+    fake = Fake()
+    fake.exchange(Request("POST", "/model/a/b/converse", (), b'{"messages":[]}'))
+    [call] = fake.calls.all
+    assert call.outline.startswith("200  no answer: UnknownOperationException in a body that clients do not read")
+    assert not views_of([call])[0].is_fine

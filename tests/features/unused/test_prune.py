@@ -14,6 +14,7 @@ from converse_harness.recordings.record.write import header, store
 from tests.nested import OURS, XDIST
 from tests.plugin.upstream import Upstream
 from tests.recordings.asking import body, exchange, user, write
+from tests.recordings.review.test_show import check_usage
 
 TESTS = """
     import pytest
@@ -290,3 +291,7 @@ def test_a_folder_that_is_not_the_tests(
         main(["prune", "--used", "used.json", ".."])
     assert error.value.code == 2
     assert "prune removes no others" in capsys.readouterr().err
+
+
+def test_wrong_arguments_print_the_usage_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    check_usage(capsys, ["prune", "nodir"], " prune", "the folder nodir does not exist")

@@ -1,4 +1,7 @@
-"""TypeScript types of the control API, made from openapi.json: `python -m tests.features.vitest.typescript` writes them."""
+"""TypeScript types of the control API, made from openapi.json.
+
+`python -m tests.features.vitest.typescript` writes them.
+"""
 
 from __future__ import annotations
 

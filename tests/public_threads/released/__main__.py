@@ -1,4 +1,6 @@
-"""Asks the released versions of the table, and writes what was seen: `python -m tests.public_threads.released [WORD ...]`.
+"""Asks the released versions of the table, and writes what was seen.
+
+`python -m tests.public_threads.released [WORD ...]`
 
 With words, only the rows whose thread or check has one of them. The version before the fix must fail, and as the table
 says; the version after it must pass.

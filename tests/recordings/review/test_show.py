@@ -421,13 +421,16 @@ def test_a_folder_is_named_with_a_file_in_it(
         (["shwo", "x"], "", "there is no command 'shwo'. Did you mean show?"),
         (["qqqq"], "", "there is no command 'qqqq'. The commands are demo, serve, "),
         (["show", "x.jsonl", "--nope"], " show", "unrecognized arguments: --nope"),
-        (["import", "nowhere.yaml"], " import", "there is no nowhere.yaml"),
-        (["prune", "nodir"], " prune", "the folder nodir does not exist"),
     ],
 )
 def test_wrong_arguments_print_the_usage_of_their_command(
     capsys: pytest.CaptureFixture[str], arguments: list[str], usage: str, error: str
 ) -> None:
+    check_usage(capsys, arguments, usage, error)
+
+
+def check_usage(capsys: pytest.CaptureFixture[str], arguments: list[str], usage: str, error: str) -> None:
+    """Run a command with wrong arguments; its usage and the error are printed."""
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     said = capsys.readouterr().err

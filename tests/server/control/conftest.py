@@ -10,8 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
-from converse_harness import Endpoint, Reply
-from converse_harness.features.improvise.improvised import Improvised
+from converse_harness import Endpoint
 from converse_harness.intercept.fake import Fake, Settings
 from converse_harness.server.control import ROUTES, ControlApi, openapi
 from converse_harness.server.mounts import ServerFake
@@ -161,7 +160,7 @@ def exchange(
     return done.response.status, data
 
 
-def rendered(given: Reply | Improvised, operation: str) -> object:
+def rendered(given: Any, operation: str) -> object:
     """Return everything that is sent for a reply: status, headers, chunks and faults."""
     request = Request(
         "POST",

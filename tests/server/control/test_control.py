@@ -230,7 +230,7 @@ def test_a_page_is_bounded_where_nothing_is_said(client: Client) -> None:
 
 
 def test_an_optional_reply_is_not_missed(client: Client) -> None:
-    client.opened({"script": [{"text": "Still there?", "optional": True}, {"improvised": True, "optional": {}}]})
+    client.opened({"script": [{"text": "Still there?", "optional": True}, {"json": {}, "optional": {}}]})
     assert client.ask("DELETE", f"{FAKES}/fake-1").value == {"ok": True, "unused": [], "problems": [], "notes": []}
 
 
@@ -418,7 +418,6 @@ WRONG_BODIES: list[tuple[object, str]] = [
     ({"when": [{"model": {"regex": f"{'(' * 99}a+{')+' * 99}"}, "script": []}]}, "when[0].model.regex is "),
     ({"when": [{"model": {"regex": "(?:a){e}"}, "script": []}]}, 'when[0].model.regex is "(?:a){e}", and it has a {'),
     ({"always": {"text": "a", "times": 2}}, 'always has "times": any number of calls gets this answer. Leave out "t'),
-    ({"always": {"improvised": True, "times": 2}}, 'always has "times": any number of calls gets this answer. Leav'),
     ({"always": {"text": "a", "optional": True}}, 'always has "optional": this answer may stay unused anyway. '),
     ({"when": [{"turn": 1, "always": {"text": "a", "times": 2}}]}, 'when[0].always has "times": any number of calls'),
     ({"when": [{"operation": "Convrse", "script": []}]}, 'when[0].operation is "Convrse": one of Converse, '),

@@ -88,7 +88,6 @@ PROBLEMS: dict[str, tuple[dict[str, Any], Callable[[Client, Any], object]]] = {
         {"always": {"tool_use": {"name": "look", "input": {"at": 1}}}, "history": "fail"},
         changes_the_history,
     ),
-    "improvised": ({"always": {"improvised": True}}, lambda client, fake: exchange(fake, toolConfig=HOPELESS)),
     "only a stream": (
         {"always": {"text": "a", "broken": "no_message_stop"}},
         lambda client, fake: exchange(fake),
@@ -112,7 +111,11 @@ def _searches_are_short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_a_problem_has_no_python_in_it(client: Client, name: str) -> None:
-    body, provoke = PROBLEMS[name]
+    check_problem(client, *PROBLEMS[name])
+
+
+def check_problem(client: Client, body: dict[str, Any], provoke: Callable[[Client, Any], object]) -> None:
+    """Open a fake, do what is a problem, and look through all that is told of it."""
     fake = client.opened(body)
     provoke(client, fake)
     path = f"/__converse/fakes/{fake.url.rpartition('/')[2]}"
