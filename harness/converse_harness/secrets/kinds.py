@@ -53,7 +53,7 @@ ACCOUNT_IN_ARN: Final = SecretKind(
 )
 ACCOUNT_BY_NAME: Final = SecretKind(
     "an AWS account id",
-    ("account", "owner", "registry"),
+    ("account", "owner", "registr"),
     r"(?P<kept>(?:(?i:account[ _-]?ids?|aws[ _-]?account(?:[ _-]?(?:number|no))?|bucket[ _-]?owner|owner[ _-]?ids?"
     rf"|registry[ _-]?ids?|registries)(?:{_GIVEN}|\s)|(?<![A-Za-z])(?i:account){_IS}))\d{{12}}(?!\d)",
     masked=True,
