@@ -128,7 +128,7 @@ def test_what_is_not_there(arguments: tuple[str, ...], message: str, capsys: pyt
 def test_every_page_that_a_message_names_is_there() -> None:
     files = [*(ROOT / "harness").rglob("*.py"), *(ROOT / "strategies").rglob("*.py"), *(ROOT / "docs").glob("*.md")]
     named = {found for file in files for found in NAMED.findall(file.read_text(encoding="utf-8"))}
-    assert {("scripting", "running-out"), ("guard", "children"), ("chaos", "")} <= named
+    assert {("scripting", "running-out"), ("guard", "children"), ("samples", "")} <= named
     assert {page for page, _ in named} <= set(page_names())
     for page, section in named:
         if section:

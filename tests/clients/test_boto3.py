@@ -181,7 +181,7 @@ ANSWERS: dict[str, tuple[tuple[dict[str, Any], ...], dict[str, Any]]] = {
 
 
 def untyped(message: Any) -> dict[str, Any]:
-    """A message without the types of tool uses; tests/oracle/corpus/test_corpus_forms.py says where models send them."""
+    """A message without the types of tool uses; tests/oracle/corpus/test_corpus_forms.py says which send them."""
     for block in message["content"]:
         block.get("toolUse", {}).pop("type", None)
     return {**message}

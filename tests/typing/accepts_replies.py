@@ -39,11 +39,6 @@ def test_scripting(converse: Fake) -> None:
     converse.always(reply.text("a").fails_after(1, "throttlingException", "Slow down"))
     converse.when(operation="CountTokens").script(reply.throttled(wording="tokens").retry_after(2, ms=5))
     converse.script(reply.model_error(original_status_code=500), reply.context_overflow("prompt_too_long"))
-    converse.script(
-        reply.improvised(seed=1, tools=["now"]).times(2), lambda call: reply.improvised()(call).paced(each=1)
-    )
-    converse.when(turn=2).always(reply.improvised(tools="all", at_once=3))
-    converse.improvise(seed=1, tools=("now",))
     document = {"name": "policy", "source": {"text": "Twenty days."}}
     converse.script(reply.cited("You have ", "20 days", citing(document, "Twenty days"), citing(document, pages=6)))
     converse.on_operation("InvokeModel", lambda call: {"body": call.raw})

@@ -78,7 +78,7 @@ def test_calls(converse: Fake) -> None:
     assert first.failed or first.input or content or names == [first] or first.call is last
     assert converse.calls.tools_used == ["get_weather"]
     assert [call.operation for call in reversed(calls)] == [calls[0].operation]
-    with converse.script(reply.text("hi").times(2).optional(), reply.improvised().optional()) as scripted:
+    with converse.script(reply.text("hi").times(2).optional(), reply.json({}).optional()) as scripted:
         more: Calls = scripted.calls
         assert more == calls
 

@@ -1,4 +1,4 @@
-"""Run mypy and pyright on the files of this folder, against the installed package.
+"""Run mypy and pyright on the files of this folder and of the features, against the installed package.
 
 `accepts_*.py` must be clean. In `refuses_*.py` each line that ends in `# error` must be reported by both checkers, and
 no other line. Both run strict, on a copy outside of the project, without its settings: as in a user's own project.
@@ -63,7 +63,10 @@ CHECKERS: tuple[Callable[[Path], Mapping[tuple[str, int], str]], ...] = (mypy, p
 
 def main() -> int:
     """Compare; the exit status is the number of lines on which a checker is not of our opinion."""
-    files = sorted([*HERE.glob("accepts_*.py"), *HERE.glob("refuses_*.py")])
+    folders = [HERE, *HERE.parent.glob("features/*/typing")]
+    files = sorted(
+        file for folder in folders for kind in ("accepts", "refuses") for file in folder.glob(f"{kind}_*.py")
+    )
     wanted = expected(files)
     if not files or not wanted:
         raise SystemExit(f"{HERE} holds nothing to check.")

@@ -19,9 +19,6 @@ reply.context_overflow(5)  # error
 reply.throttled(wordings="tokens")  # error
 reply.model_error(original_status_code="500")  # error
 
-reply.improvised("all")  # error
-reply.improvised(at_once="2")  # error
-
 
 def test_scripting(converse: Fake) -> None:
     converse.script("hi")  # error

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
+from converse_harness.features import FEATURES
 from tests.nested import HYPOTHESIS
 from tests.plugin.upstream import ACCOUNT
 from tests.secrets.planting import Planted, draw, left_in, service
@@ -107,6 +108,10 @@ def test_with_hypothesis(text):
 """
 
 
+REPORT = ["--converse-report=report.html"] * ("report" in FEATURES)
+"""Where the feature is there, its page is searched as well."""
+
+
 @pytest.mark.parametrize(
     ("count", "seed"),
     [pytest.param(200, 1, marks=pytest.mark.slow), pytest.param(COUNT, SEED, marks=pytest.mark.nightly)],
@@ -131,10 +136,10 @@ def test_no_planted_secret_is_left(
         result = project.runpytest(
             *HYPOTHESIS, "-v", "-rA", "--converse-record=once", "--converse-record-failed=write",
             "--junitxml=junit.xml", "-o", "junit_logging=all", "-o", "junit_family=xunit1",
-            "--converse-report=report.html",
+            *REPORT,
         )  # fmt: skip
     assert (project.path / ".hypothesis").is_dir()
-    assert (project.path / "report.html").is_file()
+    assert [path.name for path in project.path.glob("*.html")] == ["report.html"] * len(REPORT)
     exchanges = sum(
         line.startswith('{"call"')
         for path in (project.path / "recordings").rglob("*.jsonl")
