@@ -50,18 +50,18 @@ def weather(city):
 
 
 @pytest.fixture(scope="package")
-def loaded() -> None:
+def imported() -> None:
     """What an inner run may need is imported."""
     load()
 
 
 @pytest.fixture(scope="package", autouse=True)
-def _loaded_for_all(loaded: None) -> None:
+def _imported_for_all(imported: None) -> None:
     """Here every file has inner runs."""
 
 
 @pytest.fixture
-def project(loaded: None, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+def project(imported: None, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """A pytester project with the module `agent`. Its runs load only our plugin of all installed plugins."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(OURS))

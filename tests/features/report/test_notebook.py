@@ -29,7 +29,7 @@ def test_calls_and_their_fake() -> None:
     text = notebook(fake.calls[0]).text
     assert "the key ***" in text
     assert "<b>hi ***" in text
-    assert "answer fromtest_notebook.py:" in text or "answer fromtests/unit/test_notebook.py:" in text
+    assert "answer fromtest_notebook.py:" in text or "answer fromtests/features/report/test_notebook.py:" in text
     whole = notebook(fake)
     assert "BotoFake" in whole.text
     assert whole.values("id").count("call-2") == 1

