@@ -10,7 +10,10 @@ from typing import Final
 import pytest
 
 HALVES: Final = "12"
-ON_ALL: Final = ("intercept", "plugin", "server", "unit")
+ON_ALL: Final = (
+    *("bedrock", "cases", "endpoint", "faults", "features", "intercept", "package", "plugin", "reply", "samples"),
+    *("server", "stream", "suite", "types"),
+)
 """The folders below tests/ that run whole in each half."""
 
 

@@ -143,13 +143,13 @@ def test_a_run_writes_what_its_tests_took_by_tier_and_file(
 
 
 def test_a_folder_beyond_its_budget_is_named() -> None:
-    budget = seconds.BUDGETS["tests/unit"]
-    files = {"tests/unit/a.py": budget - 1.0, "tests/unit/b.py": 0.5, "tests/new/c.py": 0.5}
+    budget = seconds.BUDGETS["tests/stream"]
+    files = {"tests/stream/a.py": budget - 1.0, "tests/stream/b.py": 0.5, "tests/new/c.py": 0.5}
     assert seconds.over({"default": files}) == ["tests/new took 0 s of CPU; its budget is 0 s"]
-    assert seconds.over({"default": {**files, "tests/unit/d.py": 1.0}})[1:] == [
-        f"tests/unit took {budget + 0.5:.0f} s of CPU; its budget is {budget} s"
+    assert seconds.over({"default": {**files, "tests/stream/d.py": 1.0}})[1:] == [
+        f"tests/stream took {budget + 0.5:.0f} s of CPU; its budget is {budget} s"
     ]
-    assert seconds.over({"slow": {"tests/unit/a.py": budget + 1.0}}) == []
+    assert seconds.over({"slow": {"tests/stream/a.py": budget + 1.0}}) == []
 
 
 def test_a_file_runs_in_one_half_and_what_may_differ_by_python_in_both(pytester: pytest.Pytester) -> None:
