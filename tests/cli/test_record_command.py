@@ -24,6 +24,7 @@ from converse_harness import ConverseServer, recording, reply
 from converse_harness.cli import main
 from converse_harness.intercept.clients import ACCESS_KEY, SECRET_KEY
 from converse_harness.recordings.format.read import read
+from tests.cli.test_serve import PAGE
 from tests.recordings.developer import KEY_ID, REGION, SECRET, TOKEN, give_access
 from tests.recordings.peers import START, STREAM, body, chunk, peer
 from tests.secrets.planted import in_zip
@@ -69,6 +70,8 @@ class Recording:
         self.watchdog = threading.Timer(60, self.process.kill)
         self.watchdog.start()
         self.head: list[str] = []
+        self.page = ""
+        """The URL of the live page, if this feature is there."""
 
     def line(self) -> str:
         assert self.process.stdout is not None
@@ -93,8 +96,12 @@ class Recording:
 
     def __enter__(self) -> Self:
         while self.head.count("") < 2:
-            self.head.append(self.line())
-            assert self.process.poll() is None or self.head[-1], self.process.communicate()
+            line = self.line()
+            assert self.process.poll() is None or line, self.process.communicate()
+            if line.startswith(PAGE):
+                self.page = line.removeprefix(PAGE)
+            else:
+                self.head.append(line)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -110,8 +117,7 @@ def test_it_says_where_it_is_then_a_line_for_each_call_and_what_it_wrote(service
         assert re.fullmatch(r"Recording on http://127\.0\.0\.1:\d+        HTTP/1\.1 and HTTP/2", command.head[0])
         assert command.head[1] == f"Calls go on to {real.url} and are written to recordings/weather.jsonl"
         keys = f"AWS_ACCESS_KEY_ID={ACCESS_KEY} AWS_SECRET_ACCESS_KEY={SECRET_KEY}"
-        assert command.head[2].startswith(f"Its calls, in a browser: {command.url}/?token=")
-        assert command.head[3:] == [
+        assert command.head[2:] == [
             "",
             f"  export AWS_ENDPOINT_URL_BEDROCK_RUNTIME={command.url}",
             f"  export AWS_BEDROCK_RUNTIME_ENDPOINT={command.url}",

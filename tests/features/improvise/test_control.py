@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness import reply
+from converse_harness.server.control.vocabulary import REPLIES
 from tests.server.control.conftest import Client, client, exchange
 from tests.server.control.test_control import FAKES, refused
+from tests.server.control.test_openapi import REPLY_SCHEMAS
 from tests.server.control.test_page import OF_FEATURES, check_pair
 from tests.server.control.test_properties import check_both_ways, names
 from tests.server.control.test_wording import HOPELESS, check_problem
@@ -20,6 +22,10 @@ __all__ = ["client"]
 @pytest.mark.parametrize(("written", "python"), [pair for pair in OF_FEATURES if "improvised" in json.loads(pair[0])])
 def test_a_reply_is_the_one_beside_it(written: str, python: str) -> None:
     check_pair(written, python)
+
+
+def test_the_description_has_its_word_in_its_place() -> None:
+    assert list(REPLY_SCHEMAS) == list(REPLIES)
 
 
 @given(seed=st.integers(), tools=st.lists(names, max_size=2) | st.just("all"), times=st.integers(1, 3))

@@ -80,7 +80,7 @@ def test_its_bodies_are_those_that_are_read() -> None:
 
 
 def test_its_words_are_those_of_the_vocabulary() -> None:
-    assert list(REPLY_SCHEMAS) == list(REPLIES)
+    assert [word for word in REPLY_SCHEMAS if word in REPLIES] == list(REPLIES)  # it has those of features as well
     assert list(SCHEMAS["Modifiers"]["properties"]) == list(MODIFIERS)
 
 
