@@ -58,6 +58,15 @@ def test_a_fake_with_boto_loads_no_feature_and_no_writer() -> None:
 
 
 @pytest.mark.nightly
+@pytest.mark.parametrize("feature", FEATURES)
+def test_the_others_stand_without_a_feature(feature: str) -> None:
+    """The session `core` tests the core without all of them."""
+    command = [sys.executable, "-m", "tests.without_features", "-f", feature, "--tier", "default", "-q"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout[-5000:]
+
+
+@pytest.mark.nightly
 @pytest.mark.parametrize("module", modules())
 def test_a_module_can_be_imported_first(module: str) -> None:
     subprocess.run([sys.executable, "-c", f"import {module}"], check=True)
