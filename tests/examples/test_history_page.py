@@ -23,7 +23,7 @@ from tests.public_threads.thread import UserThread
 from tests.public_threads.threads import CHAPTERS, INVOKE_MODEL, LESSONS, THREADS
 
 PAGE: Final = "history.md"
-SEEN: Final = Path(__file__).parents[1] / "history" / "released" / "seen.json"
+SEEN: Final = Path(__file__).parents[1] / "public_threads" / "released" / "seen.json"
 """What was seen of released clients; where it is missing the page has no section of them."""
 
 KINDS: Final[Mapping[str, Collection[str]]] = {
