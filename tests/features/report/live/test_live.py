@@ -43,6 +43,12 @@ class Sent(NamedTuple):
         return html
 
 
+def feed_of(server: ConverseServer) -> Any:
+    """What the server's live page sends to browsers."""
+    pages: Any = server._pages
+    return pages._feed
+
+
 def query(server: ConverseServer) -> str:
     return "?" + server.page_url.partition("?")[2]
 
@@ -331,7 +337,7 @@ def test_a_browser_that_does_not_read_delays_nobody_and_is_given_no_more(
     def large(shown: Shown, fake: LiveFake) -> dict[str, str]:
         return {"html": f"{shown.kind} {shown.call} {'x' * 500_000}"}
 
-    monkeypatch.setattr(server._pages._feed, "_render", large)
+    monkeypatch.setattr(feed_of(server), "_render", large)
     fake = server.script(*[reply.text("a")] * 30)
     target = LIVE + query(server)
     with Raw(server.url, buffer=65_536) as slow, reading(server) as events:
@@ -340,7 +346,7 @@ def test_a_browser_that_does_not_read_delays_nobody_and_is_given_no_more(
         for number in range(1, 31):
             ask(fake)
             assert events.until("call", f"call {number} ").data["call"] == number
-        readers = [*server._pages._feed._readers]  # how much it holds for a browser is seen nowhere else
+        readers = [*feed_of(server)._readers]  # how much it holds for a browser is seen nowhere else
         behind = min(readers, key=lambda reader: reader.revision)
         assert behind.revision < max(reader.revision for reader in readers)
         assert 0 < sum(map(len, behind._given)) < 2_000_000
@@ -401,7 +407,7 @@ def test_there_is_a_most_of_browsers(server: ConverseServer, monkeypatch: pytest
             429,
             "ThrottlingException",
         )
-    eventually(lambda: not server._pages._feed._readers)
+    eventually(lambda: not feed_of(server)._readers)
     with reading(server) as events:
         events.until("reset")
 
@@ -412,7 +418,7 @@ def test_a_call_that_cannot_be_shown_does_not_end_the_page(
     def broken(*_: object) -> dict[str, object]:
         raise ValueError("a bug")
 
-    monkeypatch.setattr(server._pages._feed, "_render", broken)
+    monkeypatch.setattr(feed_of(server), "_render", broken)
     fake = server.script(reply.text("a"))
     ask(fake)
     with reading(server) as events:
