@@ -4,6 +4,7 @@
 """
 
 import re
+import subprocess
 import sys
 import tarfile
 import zipfile
@@ -21,7 +22,7 @@ HELPERS = tuple(f"converse_harness/features/vitest/{name}" for name in ("convers
 VIEWER = tuple(f"converse_harness/features/report/view/{name}" for name in ("view.css", "view.js"))
 LIVE = "converse_harness/features/report/live/live.js"
 NAMES = tuple(f"converse_harness/{package}/__init__.pyi" for package in ("faults", "cases"))
-ONLY_SITE = re.compile(r"converse_harness/docs/(?:_site/|api/|conf\.py|.*\.rst$)")
+ONLY_SITE = re.compile(r"converse_harness/docs/(?:_site/|api/|matrix/|matrix-(?:cases|grid)\.|conf\.py|.*\.rst$)")
 NOT_SENT = (".ci", ".github")
 """What only a clone needs."""
 SENT = {"LICENSE", "README.md", "CHANGELOG.md", "conftest.py", "pyproject.toml"}
@@ -35,8 +36,9 @@ def problems(wheel: Path, sdist: Path) -> list[str]:
         entry_points = archive.read(f"{about}/entry_points.txt").decode().splitlines()
     with tarfile.open(sdist) as sources:
         sent = {name.partition("/")[2] for name in sources.getnames()}
-    files = (file for kind in ("*.md", "*.html") for file in (ROOT / "docs").rglob(kind))
-    pages = [f"converse_harness/{file.relative_to(ROOT).as_posix()}" for file in files]
+    # git's list, because a build of the site leaves its own pages in docs/.
+    kept = subprocess.check_output(["git", "ls-files", "docs"], cwd=ROOT, text=True).splitlines()
+    pages = [f"converse_harness/{name}" for name in kept if name.endswith((".md", ".html"))]
     only_site = [name for name in names if ONLY_SITE.match(name)]
     needed = {f"{about}/licenses/LICENSE", API, LIVE, *HELPERS, *VIEWER, *pages, *NAMES}
     needed |= {f"{package}/{name}" for package in PACKAGES for name in ("py.typed", "__init__.pyi")}

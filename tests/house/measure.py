@@ -17,8 +17,6 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from converse_harness.features import FEATURES
-
 ROOT = Path(__file__).parents[2]
 PACKAGES = {"converse_harness": "harness", "converse_strategies": "strategies"}
 # The names in types/ are those of Strands; strategies/strands makes them.
@@ -249,6 +247,8 @@ def main(root: Path) -> None:
     for name, folder in found.items():
         print(f"{name:52}{folder.files:5}{folder.floors:7}{folder.lines:7}")
     print()
+    from converse_harness.features import FEATURES  # here, as tests/house/dist.py imports this module without it
+
     features = by_feature(found)
     for name, count in features.items():
         print(f"feature {name:24}{count:7} of {FEATURES[name].lines}")

@@ -17,7 +17,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 Open = Callable[..., Visit]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # not of the session: two folders have the fixture, and playwright runs once at a time
 def _chromium() -> Iterator[tuple[Browser, Nowhere]]:
     executable = os.environ.get("CONVERSE_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
     assert executable, f"no Chromium: install one ({', '.join(NAMES)}), or name its path in CONVERSE_CHROMIUM"
