@@ -33,15 +33,20 @@ _TEXT = {
 }
 
 
-@cache
-def modules(root: Path = ROOT) -> dict[str, ast.Module]:
-    """Every module of the product by its dotted name."""
+def files(root: Path = ROOT) -> dict[str, Path]:
+    """The file of every module of the product, by its dotted name."""
     found = {}
     for package, folder in PACKAGES.items():
         for file in sorted((root / folder / package).rglob("*.py")):
             parts = file.relative_to(root / folder).with_suffix("").parts
-            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = ast.parse(file.read_text("utf-8"))
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
     return found
+
+
+@cache
+def modules(root: Path = ROOT) -> dict[str, ast.Module]:
+    """Every module of the product by its dotted name."""
+    return {name: ast.parse(file.read_text("utf-8")) for name, file in files(root).items()}
 
 
 def classes(trees: dict[str, ast.Module]) -> list[tuple[str, str]]:
