@@ -3,10 +3,12 @@
 import sys
 from pathlib import Path
 
+from sphinx.application import Sphinx
+
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.clients.matrix.page import GRID, write_site_pages  # noqa: E402 - the line above lets it be found
+from tests.clients.matrix.page import GRID, remove_site_pages, write_site_pages  # noqa: E402 - the line above lets it be found
 
 write_site_pages()
 
@@ -38,3 +40,8 @@ html_show_sphinx = False
 html_extra_path = [GRID.name]
 html_static_path = ["_site/static"]
 html_css_files = ["site.css"]
+
+
+def setup(app: Sphinx) -> None:
+    """Remove the pages of the matrix after the build."""
+    app.connect("build-finished", lambda *_: remove_site_pages())

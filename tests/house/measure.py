@@ -12,7 +12,7 @@ import sys
 import tokenize
 import tomllib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -83,15 +83,18 @@ def imports(trees: dict[str, ast.Module]) -> dict[str, set[str]]:
     return found
 
 
-def _at_run_time(tree: ast.AST) -> list[ast.AST]:
-    """All nodes but those that only type checkers read."""
-    found: list[ast.AST] = []
-    for node in ast.iter_child_nodes(tree):
+def _at_run_time(tree: ast.Module) -> Iterator[ast.stmt]:
+    """All statements but those that only type checkers read."""
+    todo: list[ast.AST] = [*tree.body]
+    while todo:
+        node = todo.pop()
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-            found += [inner for each in node.orelse for inner in (each, *_at_run_time(each))]
-        else:
-            found += [node, *_at_run_time(node)]
-    return found
+            todo += node.orelse
+            continue
+        if isinstance(node, ast.stmt):
+            yield node
+        for block in ("body", "orelse", "handlers", "finalbody", "cases"):
+            todo += getattr(node, block, ())
 
 
 def circles(trees: dict[str, ast.Module]) -> list[list[str]]:

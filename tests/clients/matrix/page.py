@@ -5,6 +5,7 @@ The site has more: a page of all cases, a grid, and a page for each client.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -175,6 +176,13 @@ def write_site_pages() -> None:
     FOLDER.mkdir(exist_ok=True)
     for path, text in site_pages().items():
         path.write_text(text, encoding="utf-8")
+
+
+def remove_site_pages() -> None:
+    """Remove what `write_site_pages` wrote: the tests of the pages read all pages that stand in docs/."""
+    CASES.unlink()
+    GRID.unlink()
+    shutil.rmtree(FOLDER)
 
 
 if __name__ == "__main__":

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page
 
 from tests.clients.matrix.base import clients
-from tests.clients.matrix.page import GRID, write_site_pages
+from tests.clients.matrix.grid import grid
 from tests.clients.matrix.verdicts import verdicts
 from tests.clients.pinned.browser.conftest import Open
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _written() -> None:
-    write_site_pages()
+@pytest.fixture(scope="module")
+def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The grid on disk, apart from the pages that a build of the site writes and removes."""
+    file = tmp_path_factory.mktemp("grid") / "matrix-grid.html"
+    file.write_text(grid(), encoding="utf-8")
+    return file
 
 
 ROWS = "#grid tbody:not([hidden]) tr:not([hidden], :first-child)"
@@ -35,8 +39,8 @@ def cell(page: Page, operation: str, case: str, client: str) -> Locator:
     return row.locator("td").nth([*clients()].index(client))
 
 
-def test_it_opens_from_disk_and_a_cell_shows_what_was_seen(visit: Open) -> None:
-    page = visit(GRID).page
+def test_it_opens_from_disk_and_a_cell_shows_what_was_seen(visit: Open, page_file: Path) -> None:
+    page = visit(page_file).page
     assert rows(page) == [*CASES["ConverseStream"], *CASES["Converse"]]
     cell(page, "ConverseStream", "server_tool_nova", "strands").click()
     seen = page.get_by_role("dialog")
@@ -51,8 +55,8 @@ def test_it_opens_from_disk_and_a_cell_shows_what_was_seen(visit: Open) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1400])
-def test_it_can_be_read(visit: Open, width: int, dark: bool) -> None:
-    opened = visit(GRID, width=width, dark=dark)
+def test_it_can_be_read(visit: Open, page_file: Path, width: int, dark: bool) -> None:
+    opened = visit(page_file, width=width, dark=dark)
     name = f"grid-{width}-{'dark' if dark else 'light'}"
     opened.picture(name)
     assert opened.sideways() == 0
@@ -67,8 +71,8 @@ def test_it_can_be_read(visit: Open, width: int, dark: bool) -> None:
 
 
 @pytest.mark.nightly
-def test_the_headers_stay_in_sight(visit: Open) -> None:
-    page = visit(GRID, width=800).page
+def test_the_headers_stay_in_sight(visit: Open, page_file: Path) -> None:
+    page = visit(page_file, width=800).page
     page.locator("#grid").evaluate("grid => grid.scrollTo(400, 3000)")
     frame = page.locator("#grid").bounding_box()
     corner = page.locator("#grid thead th").first.bounding_box()
@@ -89,8 +93,10 @@ def test_the_headers_stay_in_sight(visit: Open) -> None:
     ],
     ids=["refused", "flaw", "mishandled", "differ"],
 )
-def test_rows_are_filtered_by_verdict(visit: Open, choice: str, left: Callable[[set[str]], bool]) -> None:
-    page = visit(GRID).page
+def test_rows_are_filtered_by_verdict(
+    visit: Open, page_file: Path, choice: str, left: Callable[[set[str]], bool]
+) -> None:
+    page = visit(page_file).page
     page.locator("#verdict").select_option(choice)
     read = [client.read() for client in clients().values()]
     expected = [
@@ -104,8 +110,8 @@ def test_rows_are_filtered_by_verdict(visit: Open, choice: str, left: Callable[[
 
 
 @pytest.mark.nightly
-def test_rows_are_filtered_by_case_text_and_operation_and_come_back(visit: Open) -> None:
-    page = visit(GRID).page
+def test_rows_are_filtered_by_case_text_and_operation_and_come_back(visit: Open, page_file: Path) -> None:
+    page = visit(page_file).page
     page.locator("#find").fill("Server_Tool_Nova")
     assert rows(page) == ["server_tool_nova"] * 2
     page.locator("#operation").select_option("Converse")
@@ -120,8 +126,8 @@ def test_rows_are_filtered_by_case_text_and_operation_and_come_back(visit: Open)
 
 
 @pytest.mark.nightly
-def test_columns_are_filtered_by_client_and_rows_by_what_these_do(visit: Open) -> None:
-    page = visit(GRID).page
+def test_columns_are_filtered_by_client_and_rows_by_what_these_do(visit: Open, page_file: Path) -> None:
+    page = visit(page_file).page
     page.get_by_text("Clients", exact=True).click()
     for client in clients().values():
         if client.name != "strands":
@@ -138,8 +144,8 @@ def test_columns_are_filtered_by_client_and_rows_by_what_these_do(visit: Open) -
 
 
 @pytest.mark.nightly
-def test_keys_lead_from_cell_to_cell_and_open_one(visit: Open) -> None:
-    page = visit(GRID).page
+def test_keys_lead_from_cell_to_cell_and_open_one(visit: Open, page_file: Path) -> None:
+    page = visit(page_file).page
     page.locator("#grid").focus()
     for key in ("Tab", "ArrowDown", "ArrowRight", "ArrowRight", "ArrowRight"):
         page.keyboard.press(key)
@@ -156,8 +162,8 @@ def test_keys_lead_from_cell_to_cell_and_open_one(visit: Open) -> None:
 
 
 @pytest.mark.nightly
-def test_without_scripts_a_cell_leads_to_what_was_seen(visit: Open) -> None:
-    page = visit(GRID, scripts=False).page
+def test_without_scripts_a_cell_leads_to_what_was_seen(visit: Open, page_file: Path) -> None:
+    page = visit(page_file, scripts=False).page
     assert not page.locator("#filters").is_visible()
     cell(page, "Converse", "server_tool_nova", "strands").click()
     assert page.locator("li:target").inner_text().startswith("mishandled: lost\n")
