@@ -100,6 +100,9 @@ def _at_run_time(tree: ast.Module) -> Iterator[ast.stmt]:
 def circles(trees: dict[str, ast.Module]) -> list[list[str]]:
     """Groups of modules that need each other at run time."""
     edges = imports(trees)
+    while free := [module for module, needed in edges.items() if not needed & edges.keys()]:
+        for module in free:  # it needs nothing that is left, so no circle leads through it
+            del edges[module]
     reach = {module: _reached(module, edges) for module in edges}
     groups = {frozenset(other for other in reach[module] if module in reach[other]) for module in edges}
     return sorted(sorted(group) for group in groups if group)
@@ -179,7 +182,7 @@ def _reached(start: str, edges: dict[str, set[str]]) -> set[str]:
     seen: set[str] = set()
     todo = [start]
     while todo:
-        for other in edges[todo.pop()] - seen:
+        for other in (edges[todo.pop()] & edges.keys()) - seen:
             seen.add(other)
             todo.append(other)
     return seen
