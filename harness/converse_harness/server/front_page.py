@@ -84,7 +84,7 @@ def front_page(problem: str = "", more: str = "") -> HttpResponse:
     If there is a `problem`, the page shows it, and the status is 403.
     """
     note = f"<p><strong>{escape(problem)}</strong></p>\n" if problem else ""
-    page = _PAGE.replace("NOTE", note).replace("MORE", more).encode("utf-8", "backslashreplace")
+    page = _PAGE.replace("MORE", more).replace("NOTE", note).encode("utf-8", "backslashreplace")
     return html_response(page, status=403 if problem else 200)
 
 
