@@ -4,30 +4,25 @@ import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping
 from importlib.resources import files
-from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 from openapi_spec_validator import validate
 
-from converse_harness import faults
-from converse_harness.bedrock.families import OVERFLOWS, THROTTLES
 from converse_harness.endpoint.call import CallOutcome
 from converse_harness.faults.model import DURATIONS
 from converse_harness.intercept.fake import Fake
 from converse_harness.server.control import ROUTES
-from converse_harness.server.control.arguments import is_open, lasting, parameters
+from converse_harness.server.control.arguments import lasting, parameters
 from converse_harness.server.control.vocabulary import (
     ANSWERS,
-    MODIFIERS,
     NOT_ENDLESS,
     REPLIES,
     SCRIPTING,
-    Word,
     conditions,
-    members,
 )
 from tests.server.control.conftest import DOCUMENT, OUR_HEADERS, Client, check, follow
+from tests.server.control.openapi import WRITE, updated
 
 FILE = files("converse_harness.server.control").joinpath("openapi.json")
 SCHEMAS: dict[str, dict[str, Any]] = DOCUMENT["components"]["schemas"]
@@ -38,12 +33,6 @@ OPERATIONS: dict[str, dict[str, Any]] = {
     if method != "parameters"
 }
 REPLY_SCHEMAS = {schema["title"]: schema for schema in map(follow, SCHEMAS["Reply"]["oneOf"])}
-WORDS = {**REPLIES, **MODIFIERS}
-
-
-def fault_names() -> list[str]:
-    """The faults that can be sent over a socket."""
-    return [name for name, fault in faults.FAULTS.items() if "server" in fault.transports]
 
 
 def test_the_document_is_openapi() -> None:
@@ -69,50 +58,22 @@ def test_its_bodies_are_those_that_are_read() -> None:
     assert list(SCHEMAS["MoreReplies"]["properties"]) == list(SCRIPTING)
     assert list(SCHEMAS["When"]["properties"]) == [*conditions(), *ANSWERS]
     assert {item["required"][0] for item in SCHEMAS["When"]["allOf"][1]["anyOf"]} == set(conditions())
-    named, timed = SCHEMAS["Fault"]["oneOf"]
-    assert named["enum"] == fault_names(), (
-        "openapi.json is behind; write it with: python -m tests.server.control.test_openapi"
-    )
+    _, timed = SCHEMAS["Fault"]["oneOf"]
     assert list(timed["properties"]) == timed["required"] == [*parameters(lasting)]
     assert timed["properties"]["name"]["enum"] == [*DURATIONS]
     assert SCHEMAS["Call"]["properties"]["outcome"]["enum"] == list(get_args(CallOutcome))
     same(parameters(Fake), {name: SCHEMAS["NewFake"]["properties"][name] for name in parameters(Fake)})
 
 
-def test_its_words_are_those_of_the_vocabulary() -> None:
-    assert [word for word in REPLY_SCHEMAS if word in REPLIES] == list(REPLIES)  # it has those of features as well
-    assert list(SCHEMAS["Modifiers"]["properties"]) == list(MODIFIERS)
-
-
-def test_its_wordings_are_those_of_the_tables() -> None:
-    throttled, overflow = (REPLY_SCHEMAS[word]["properties"][word] for word in ("throttled", "context_overflow"))
-    assert throttled["oneOf"][0]["properties"]["wording"]["enum"] == [None, *THROTTLES]
-    assert overflow["oneOf"][0]["properties"]["wording"]["enum"] == overflow["oneOf"][2]["enum"] == [*OVERFLOWS]
-
-
-@pytest.mark.parametrize("word", REPLIES)
-def test_a_reply_has_the_members_of_its_word(word: str) -> None:
-    schema = REPLY_SCHEMAS[word]
-    beside = SCHEMAS["Modifiers"]["properties"] if "allOf" in schema else ()
-    assert sorted([*schema["properties"], *beside]) == sorted(members(word))
-    assert schema["required"] == [word]
-    assert schema["unevaluatedProperties"] is False
-    if REPLIES[word].form == "value":
-        optional = dict(list(parameters(REPLIES[word].function).items())[1:])
-        same(optional, {name: schema["properties"][name] for name in optional})
-
-
-@pytest.mark.parametrize("name", [name for name, word in WORDS.items() if word.form == "arguments"])
-def test_the_object_of_a_word_has_its_arguments(name: str) -> None:
-    word: Word = WORDS[name]
-    schema = REPLY_SCHEMAS[name]["properties"][name] if name in REPLIES else SCHEMAS["Modifiers"]["properties"][name]
-    shape: dict[str, Any] = next((each for each in schema.get("oneOf", [schema]) if each.get("type") == "object"), {})
-    named = parameters(word.function)
-    assert set(shape.get("properties", {})) == set(named)
-    required = [each for each, parameter in named.items() if parameter.default is inspect.Parameter.empty]
-    assert shape.get("required", []) == required
-    assert shape["additionalProperties"] is is_open(word.function)
-    same({each: named[each] for each in named if each not in required}, shape.get("properties", {}))
+def test_its_replies_and_faults_are_those_of_the_tables() -> None:
+    made = updated(DOCUMENT)["components"]["schemas"]
+    others = {name for name in SCHEMAS if name not in made}  # replies of features that are not here
+    present = {**SCHEMAS, "Reply": {**SCHEMAS["Reply"]}}
+    present["Reply"]["oneOf"] = [
+        each for each in SCHEMAS["Reply"]["oneOf"] if each["$ref"].rpartition("/")[2] not in others
+    ]
+    ordered = {name: present[name] for name in SCHEMAS if name not in others}
+    assert json.dumps(made) == json.dumps(ordered), f"openapi.json is behind; write it with: {WRITE}"
 
 
 def same(optional: Mapping[str, inspect.Parameter], properties: Mapping[str, dict[str, Any]]) -> None:
@@ -225,8 +186,3 @@ def test_every_error_is_the_one_that_is_said(client: Client) -> None:
     assert set(shown) == set(ERRORS)
     for name, request in ERRORS.items():
         assert client.ask(*request).message.startswith(shown[name].removesuffix("..."))
-
-
-if __name__ == "__main__":
-    SCHEMAS["Fault"]["oneOf"][0]["enum"] = fault_names()
-    Path(str(FILE)).write_text(json.dumps(DOCUMENT, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -1,15 +1,17 @@
 """Find the shortest calls of `reply` that reproduce a recorded answer. A spelling is a sequence of calls.
 
 The possible spellings are tried, the shortest first: a fake that is scripted with the spelling answers the recorded
-request. The result is the first spelling with which a client receives an answer equal to the recorded one. Therefore a
-new helper of `reply` needs only a row in one of the tables here.
+request. The result is the first spelling with which a client receives an answer equal to the recorded one. Functions
+of `reply` that need no argument, or only an error's message, are found without a row here.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
@@ -23,7 +25,7 @@ from converse_harness.features.as_python.source import Call
 from converse_harness.json_values import is_object, mapped, member_of, object_of, objects_of, parsed_json
 from converse_harness.recordings.format.exchanges import RecordedExchange, message_of, reply_of
 from converse_harness.recordings.format.lines import body_bytes, event_as_sent
-from converse_harness.reply.body import MessageBody
+from converse_harness.reply.body import ErrorBody, MessageBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.assemble import assemble
 from converse_harness.stream.chunk import default_stop_reason
@@ -463,21 +465,17 @@ and `context_overflow`, called with each wording that users reported.
 `spelled` skips the functions that need arguments. Functions that make no error never reproduce one.
 """
 
-_NAMED: Final[Mapping[str, str]] = {
-    "AccessDeniedException": "access_denied",
-    "ExpiredTokenException": "expired_token",
-    "InternalServerException": "internal_server_error",
-    "InvalidSignatureException": "invalid_signature",
-    "ModelErrorException": "model_error",
-    "ModelNotReadyException": "model_not_ready",
-    "ModelTimeoutException": "model_timeout",
-    "ResourceNotFoundException": "resource_not_found",
-    "ServiceUnavailableException": "service_unavailable",
-    "ThrottlingException": "throttled",
-    "UnrecognizedClientException": "unrecognized_client",
-    "ValidationException": "validation_error",
-}
-"""Maps the name of an error to the function of `reply` that takes the error's message."""
+
+@cache
+def _by_error() -> Mapping[str, str]:
+    """Map the name of each error to the function of `reply` that takes the error's message as its only argument."""
+    found: dict[str, str] = {}
+    for name in reply.__all__:
+        with suppress(ConverseHarnessError, TypeError):  # a function with other arguments
+            made = getattr(reply, name)("a message")
+            if isinstance(made, Reply) and isinstance(made.body, ErrorBody):
+                found[made.body.name] = name
+    return found
 
 
 def _errors(wanted: Sent) -> Iterator[Calls]:
@@ -489,8 +487,8 @@ def _errors(wanted: Sent) -> Iterator[Calls]:
     message = members.get("message")
     more = {name: value for name, value in members.items() if name != "message"}
     yield from ((call, *then) for call in _USUAL)
-    if wanted.error in _NAMED and not more:
-        yield ((_NAMED[wanted.error], (message,), {}), *then)
+    if wanted.error in _by_error() and not more:
+        yield ((_by_error()[wanted.error], (message,), {}), *then)
     known = bedrock.all_errors()
     names = [wanted.error] if wanted.error else [name for name in known if known[name].status == wanted.status]
     for name in names:

@@ -76,27 +76,27 @@ export type Reply = TextReply
   | EventsReply
   | ResponseReply
   | CitedReply
+  | AccessDeniedReply
+  | ContextOverflowReply
+  | ErrorReply
+  | ExpiredTokenReply
   | GuardrailBlockedReply
   | GuardrailMaskedReply
   | GuardrailPassedReply
-  | ImprovisedReply
-  | ErrorReply
-  | ThrottledReply
-  | ContextOverflowReply
-  | AccessDeniedReply
-  | ValidationErrorReply
+  | InternalServerErrorReply
   | InvalidModelIdReply
-  | ResourceNotFoundReply
-  | ModelTimeoutReply
+  | InvalidSignatureReply
   | ModelErrorReply
   | ModelNotReadyReply
-  | InternalServerErrorReply
-  | ServiceUnavailableReply
-  | UnrecognizedClientReply
-  | InvalidSignatureReply
-  | ExpiredTokenReply
-  | UnknownOperationReply
+  | ModelTimeoutReply
   | ReadTimeoutReply
+  | ResourceNotFoundReply
+  | ServiceUnavailableReply
+  | ThrottledReply
+  | UnknownOperationReply
+  | UnrecognizedClientReply
+  | ValidationErrorReply
+  | ImprovisedReply
   | CaseReply;
 
 /** One answer for any number of calls, which may stay unused: `times` and `optional` are refused beside it. */
@@ -229,6 +229,46 @@ export type CitedReply = {
   pieces?: Record<string, Array<string>> | null;
 } & Modifiers;
 
+/** 403 AccessDeniedException: no access to the model. */
+export type AccessDeniedReply = {
+  /** What it says: true for the usual wording. */
+  access_denied: {
+    /** What it says. */
+    message?: string | null;
+  } | true | string;
+} & Modifiers;
+
+/** 400 ValidationException in one of the wordings by which clients know that the conversation is too long. */
+export type ContextOverflowReply = {
+  /** The name of the wording: true for the one that every known client recognises. */
+  context_overflow: {
+    /** The name of the wording. Default: "input_too_long". */
+    wording?: "input_too_long" | "prompt_too_long" | "max_tokens_exceed_context" | "input_tokens_exceeded" | "maximum_context_length" | "too_many_text_bytes" | "too_many_input_tokens";
+  } | true | "input_too_long" | "prompt_too_long" | "max_tokens_exceed_context" | "input_tokens_exceeded" | "maximum_context_length" | "too_many_text_bytes" | "too_many_input_tokens";
+} & Modifiers;
+
+/** An HTTP error before any stream. */
+export type ErrorReply = {
+  /** The error, with further members of its shape; its name alone for its usual wording. */
+  error: {
+    /** An error of Bedrock Runtime; any name if `status` is given. */
+    name: string;
+    /** What it says; a usual wording if not given. */
+    message?: string | null;
+    /** The HTTP status; AWS's own if not given. */
+    status?: number | null;
+  } & Record<string, any> | string;
+} & Modifiers;
+
+/** 403 ExpiredTokenException of the gateway: old keys. */
+export type ExpiredTokenReply = {
+  /** What it says: true for the usual wording. */
+  expired_token: {
+    /** What it says. */
+    message?: string | null;
+  } | true | string;
+} & Modifiers;
+
 /** A guardrail's message in place of the model's, with stop reason guardrail_intervened. */
 export type GuardrailBlockedReply = {
   /** The message; true for the one that the AWS console proposes. */
@@ -319,75 +359,13 @@ export type GuardrailPassedReply = {
   } | string;
 } & Modifiers;
 
-/**
- * An answer that is computed from the call: each offered tool once, with input that its schema allows, then a text. Of
- * the members that change a reply it takes `times` alone.
- */
-export type ImprovisedReply = {
-  /** How it is computed; true for all tools, one in each answer. */
-  improvised: {
-    /** Another number gives other values. Default: 0. */
-    seed?: number;
-    /** The names of the tools to use, or all. Default: "all". */
-    tools?: Array<string> | "all";
-    /** The maximum number of tools in one answer. Default: 1. */
-    at_once?: number;
-  } | true;
-  /** For how many calls in a row it is. Default: 1. */
-  times?: number;
-  /** It may stay unused: closing the fake does not report it. */
-  optional?: Record<string, never> | true;
-};
-
-/** An HTTP error before any stream. */
-export type ErrorReply = {
-  /** The error, with further members of its shape; its name alone for its usual wording. */
-  error: {
-    /** An error of Bedrock Runtime; any name if `status` is given. */
-    name: string;
-    /** What it says; a usual wording if not given. */
-    message?: string | null;
-    /** The HTTP status; AWS's own if not given. */
-    status?: number | null;
-  } & Record<string, any> | string;
-} & Modifiers;
-
-/** 429 ThrottlingException, which clients retry. */
-export type ThrottledReply = {
+/** 500 InternalServerException, which clients retry. */
+export type InternalServerErrorReply = {
   /** What it says: true for the usual wording. */
-  throttled: {
-    /** What it says. */
-    message?: string | null;
-    /** The name of what it says: there was too much of this. */
-    wording?: null | "requests" | "tokens" | "tokens_per_day";
-  } | true | string;
-} & Modifiers;
-
-/** 400 ValidationException in one of the wordings by which clients know that the conversation is too long. */
-export type ContextOverflowReply = {
-  /** The name of the wording: true for the one that every known client recognises. */
-  context_overflow: {
-    /** The name of the wording. Default: "input_too_long". */
-    wording?: "input_too_long" | "prompt_too_long" | "max_tokens_exceed_context" | "input_tokens_exceeded" | "maximum_context_length" | "too_many_text_bytes" | "too_many_input_tokens";
-  } | true | "input_too_long" | "prompt_too_long" | "max_tokens_exceed_context" | "input_tokens_exceeded" | "maximum_context_length" | "too_many_text_bytes" | "too_many_input_tokens";
-} & Modifiers;
-
-/** 403 AccessDeniedException: no access to the model. */
-export type AccessDeniedReply = {
-  /** What it says: true for the usual wording. */
-  access_denied: {
+  internal_server_error: {
     /** What it says. */
     message?: string | null;
   } | true | string;
-} & Modifiers;
-
-/** 400 ValidationException: the request is wrong. */
-export type ValidationErrorReply = {
-  /** What it says. */
-  validation_error: {
-    /** What it says. */
-    message: string;
-  } | string;
 } & Modifiers;
 
 /** 400 ValidationException as recorded for an unknown model id. */
@@ -396,19 +374,10 @@ export type InvalidModelIdReply = {
   invalid_model_id: true | Record<string, never>;
 } & Modifiers;
 
-/** 404 ResourceNotFoundException: the model is gone. */
-export type ResourceNotFoundReply = {
+/** 403 InvalidSignatureException of the gateway: a slow clock. */
+export type InvalidSignatureReply = {
   /** What it says: true for the usual wording. */
-  resource_not_found: {
-    /** What it says. */
-    message?: string | null;
-  } | true | string;
-} & Modifiers;
-
-/** 408 ModelTimeoutException. */
-export type ModelTimeoutReply = {
-  /** What it says: true for the usual wording. */
-  model_timeout: {
+  invalid_signature: {
     /** What it says. */
     message?: string | null;
   } | true | string;
@@ -436,10 +405,25 @@ export type ModelNotReadyReply = {
   } | true | string;
 } & Modifiers;
 
-/** 500 InternalServerException, which clients retry. */
-export type InternalServerErrorReply = {
+/** 408 ModelTimeoutException. */
+export type ModelTimeoutReply = {
   /** What it says: true for the usual wording. */
-  internal_server_error: {
+  model_timeout: {
+    /** What it says. */
+    message?: string | null;
+  } | true | string;
+} & Modifiers;
+
+/** No answer: the client waits in vain. */
+export type ReadTimeoutReply = {
+  /** Nothing more can be said of it: true. */
+  read_timeout: true | Record<string, never>;
+} & Modifiers;
+
+/** 404 ResourceNotFoundException: the model is gone. */
+export type ResourceNotFoundReply = {
+  /** What it says: true for the usual wording. */
+  resource_not_found: {
     /** What it says. */
     message?: string | null;
   } | true | string;
@@ -454,30 +438,14 @@ export type ServiceUnavailableReply = {
   } | true | string;
 } & Modifiers;
 
-/** 403 UnrecognizedClientException of the gateway: unknown keys. */
-export type UnrecognizedClientReply = {
+/** 429 ThrottlingException, which clients retry. */
+export type ThrottledReply = {
   /** What it says: true for the usual wording. */
-  unrecognized_client: {
+  throttled: {
     /** What it says. */
     message?: string | null;
-  } | true | string;
-} & Modifiers;
-
-/** 403 InvalidSignatureException of the gateway: a slow clock. */
-export type InvalidSignatureReply = {
-  /** What it says: true for the usual wording. */
-  invalid_signature: {
-    /** What it says. */
-    message?: string | null;
-  } | true | string;
-} & Modifiers;
-
-/** 403 ExpiredTokenException of the gateway: old keys. */
-export type ExpiredTokenReply = {
-  /** What it says: true for the usual wording. */
-  expired_token: {
-    /** What it says. */
-    message?: string | null;
+    /** The name of what it says: there was too much of this. */
+    wording?: null | "requests" | "tokens" | "tokens_per_day";
   } | true | string;
 } & Modifiers;
 
@@ -487,11 +455,43 @@ export type UnknownOperationReply = {
   unknown_operation: true | Record<string, never>;
 } & Modifiers;
 
-/** No answer: the client waits in vain. */
-export type ReadTimeoutReply = {
-  /** Nothing more can be said of it: true. */
-  read_timeout: true | Record<string, never>;
+/** 403 UnrecognizedClientException of the gateway: unknown keys. */
+export type UnrecognizedClientReply = {
+  /** What it says: true for the usual wording. */
+  unrecognized_client: {
+    /** What it says. */
+    message?: string | null;
+  } | true | string;
 } & Modifiers;
+
+/** 400 ValidationException: the request is wrong. */
+export type ValidationErrorReply = {
+  /** What it says. */
+  validation_error: {
+    /** What it says. */
+    message: string;
+  } | string;
+} & Modifiers;
+
+/**
+ * An answer that is computed from the call: each offered tool once, with input that its schema allows, then a text. Of
+ * the members that change a reply it takes `times` alone.
+ */
+export type ImprovisedReply = {
+  /** How it is computed; true for all tools, one in each answer. */
+  improvised: {
+    /** Another number gives other values. Default: 0. */
+    seed?: number;
+    /** The names of the tools to use, or all. Default: "all". */
+    tools?: Array<string> | "all";
+    /** The maximum number of tools in one answer. Default: 1. */
+    at_once?: number;
+  } | true;
+  /** For how many calls in a row it is. Default: 1. */
+  times?: number;
+  /** It may stay unused: closing the fake does not report it. */
+  optional?: Record<string, never> | true;
+};
 
 /** The first reply of a named situation; `converse-harness cases --json` lists them all. */
 export type CaseReply = {

@@ -1,7 +1,8 @@
 """The JSON form of replies and scripts: a table of members that create a reply, and a table of members that change it.
 
 A member has the name and the arguments of a function of `reply` or of a method of Reply. Only `case` is additional: it
-takes a reply from the catalogue of cases.
+takes a reply from the catalogue of cases. Functions of `reply` stand in the table without being written here, unless
+their JSON has a form of its own.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def _response(response: Mapping[str, object] | Sequence[object], *, strict: bool
     return reply.response(bedrock.from_json("ConverseResponse", given), strict=strict)
 
 
-REPLIES: Final[Mapping[str, Word]] = {
+_WITH_A_FORM: Final[Mapping[str, Word]] = {
     "text": Word(reply.text, "value", places={"content[0].text": "text", "pieces[0]": "pieces"}),
     "tool_use": Word(
         reply.tool_use,
@@ -105,30 +106,26 @@ REPLIES: Final[Mapping[str, Word]] = {
     "events": Word(reply.events, "value", shape="ConverseStreamOutput"),
     "response": Word(_response, "value"),
     "cited": Word(reply.cited, "value", places={"cited: parts[": "cited["}),
-    "guardrail_blocked": Word(reply.guardrail_blocked, "arguments"),
-    "guardrail_masked": Word(reply.guardrail_masked, "arguments"),
-    "guardrail_passed": Word(reply.guardrail_passed, "arguments"),
-    **{name: Word(getattr(reply, name), "arguments", changed_by=("times", "optional")) for name in names_of("reply")},
-    "error": Word(reply.error, "arguments"),
-    "throttled": Word(reply.throttled, "arguments"),
-    "context_overflow": Word(reply.context_overflow, "arguments"),
-    "access_denied": Word(reply.access_denied, "arguments"),
-    "validation_error": Word(reply.validation_error, "arguments"),
-    "invalid_model_id": Word(reply.invalid_model_id, "arguments"),
-    "resource_not_found": Word(reply.resource_not_found, "arguments"),
-    "model_timeout": Word(reply.model_timeout, "arguments"),
-    "model_error": Word(reply.model_error, "arguments"),
-    "model_not_ready": Word(reply.model_not_ready, "arguments"),
-    "internal_server_error": Word(reply.internal_server_error, "arguments"),
-    "service_unavailable": Word(reply.service_unavailable, "arguments"),
-    "unrecognized_client": Word(reply.unrecognized_client, "arguments"),
-    "invalid_signature": Word(reply.invalid_signature, "arguments"),
-    "expired_token": Word(reply.expired_token, "arguments"),
-    "unknown_operation": Word(reply.unknown_operation, "arguments"),
-    "read_timeout": Word(reply.read_timeout, "arguments"),
+}
+"""The functions of `reply` whose arguments have another form in JSON than an object with all of them."""
+
+
+def _with_arguments(name: str) -> Word:
+    """Return the row of a function of `reply` that has none in _WITH_A_FORM."""
+    # A feature's function makes a reply that is computed for each call, and such a reply can have no faults.
+    changed_by = ("times", "optional") if name in names_of("reply") else None
+    return Word(getattr(reply, name), "arguments", changed_by=changed_by)
+
+
+REPLIES: Final[Mapping[str, Word]] = {
+    **_WITH_A_FORM,
+    **{name: _with_arguments(name) for name in reply.__all__ if name not in _WITH_A_FORM and name not in NOT_OVER_HTTP},
     "case": Word(_of_case, "value"),
 }
-"""The members that create a reply; a reply in JSON has exactly one of them."""
+"""The members that create a reply; a reply in JSON has exactly one of them.
+
+They are the functions of `reply`, and `case`. A new function of `reply` needs no row here.
+"""
 
 MODIFIERS: Final[Mapping[str, Word]] = {
     "times": Word(Reply.times, "value"),

@@ -110,5 +110,9 @@ NOT_OVER_HTTP: Final[Mapping[str, str]] = {
         "a server that answers cannot be late to accept a connection. Give the client an address of no host, for "
         'instance "http://192.0.2.1"'
     ),
+    "output": (
+        "only Converse and ConverseStream have replies over HTTP. A response of Converse is written as "
+        '{"response": {"output": ...}}'
+    ),
 }
 """The functions of `reply` that the control API does not offer, each with what to do instead."""
