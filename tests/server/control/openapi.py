@@ -44,7 +44,10 @@ def updated(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the document with the faults, replies and changes of replies that there are now."""
     made = deepcopy(dict(document))
     schemas: dict[str, Schema] = made["components"]["schemas"]
-    known = {name: each for schema in schemas.values() for name, each in _arguments_in(schema)}
+    of_replies = [schema for schema in schemas.values() if "title" in schema]
+    known = {
+        name: each for schema in reversed(of_replies) for name, each in _arguments_in(schema) if name != schema["title"]
+    }
     old = {schema["title"]: (name, schema) for name, schema in schemas.items() if "title" in schema}
     replies: dict[str, Schema] = {}
     for word, row in REPLIES.items():
