@@ -12,7 +12,7 @@ from converse_harness.cases.case import MEASURED, MODEL, NETWORK, RECORDED, SPEC
 from converse_harness.cases.messages import ANSWER, SIGNED, reasoned
 from converse_harness.cases.tools import TOOL
 from converse_harness.faults import FAULTS
-from converse_harness.faults.model import IN_PROCESS, Fault, FaultLevel
+from converse_harness.faults.model import IN_PROCESS, Fault, Reaction
 from converse_harness.faults.order import OrderFault
 from converse_harness.literals import OverflowWording, StreamException, ThrottleWording
 from converse_harness.reply.reply import Reply
@@ -235,20 +235,14 @@ _REPORT: Final = "Treat the stream as broken, or read its clear parts; never run
 _SAME: Final = "Give the same answer as if nothing were wrong."
 _UNREACHABLE: Final = "Ask again, a few times; then fail, and report that Bedrock cannot be reached."
 
-_MUST_BY_LEVEL: Final[Mapping[FaultLevel, str]] = {
-    "events": _REPORT,
-    "frames": _INCOMPLETE,
-    "HTTP": _INCOMPLETE,
-    "connection": _INCOMPLETE,
+_MUST_BY_REACTION: Final[Mapping[Reaction, str]] = {
+    "ignore": _SAME,
+    "fail": _INCOMPLETE,
+    "either": _REPORT,
+    "either_without_tools": _REPORT,
 }
 
 _MUST: Final[Mapping[str, str]] = {
-    **dict.fromkeys(
-        ("no_message_stop", "cut_off", "cut_in_tool_input", "event_after_exception"),
-        _INCOMPLETE,
-    ),
-    **dict.fromkeys(("one_byte_chunks", "one_chunk", "slow_first_byte"), _SAME),
-    **dict.fromkeys(("connection_refused", "connect_timeout", "read_timeout"), _UNREACHABLE),
     "unknown_event": "Skip the event, and read the rest.",
     "no_metadata": "Accept the answer, and report its usage as unknown, not as 0.",
     "garbage_after_end": "Keep the complete answer before these bytes, or fail; never hang.",
@@ -256,7 +250,7 @@ _MUST: Final[Mapping[str, str]] = {
     "stall": "Give up after its own timeout: never wait for ever, and never treat the part as whole.",
     "blocks_interleaved": "Distinguish the blocks by their contentBlockIndex, or treat the stream as broken.",
 }
-"""The required reaction of a consumer to a fault, if it differs from the reaction in `_MUST_BY_LEVEL`."""
+"""The required reaction of a consumer to a fault, where more can be required than in `_MUST_BY_REACTION`."""
 
 _SENTENCES: Final[Mapping[str, str]] = {
     "stall": "In the middle of the stream nothing more is sent, and the connection stays open.",
@@ -302,7 +296,7 @@ def fault_cases() -> Iterator[Case]:
             yield Case(
                 name,
                 _SENTENCES.get(name, fault.sentence),
-                _MUST.get(name, _MUST_BY_LEVEL[fault.level]),
+                _UNREACHABLE if fault.no_answer else _MUST.get(name, _MUST_BY_REACTION[fault.reaction]),
                 NETWORK if fault.level == "connection" else MEASURED,
                 partial(_broken, fault),
             )

@@ -17,7 +17,8 @@ from converse_harness.contract.outcome import Outcome
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.history.compare import is_blank
 from converse_harness.endpoint.render import STREAM_ERRORS
-from converse_harness.faults.model import Fault, FaultPlacement
+from converse_harness.faults import FAULTS
+from converse_harness.faults.model import Fault, FaultPlacement, Reaction
 from converse_harness.faults.order import OrderFault
 from converse_harness.json_values import is_array, is_object, member_of, object_of, parsed_json
 from converse_harness.reply.body import ErrorBody
@@ -29,31 +30,24 @@ from converse_harness.words import cut
 OVERFLOW: Final = "ContextOverflow"
 """In the setting `errors` of a contract, this name means that the conversation is too long."""
 
-HARMLESS: Final = frozenset(("one_byte_chunks", "one_chunk", "slow_first_byte", "no_metadata", "unknown_event"))
+
+def _with(reaction: Reaction) -> frozenset[str]:
+    return frozenset(name for name, fault in FAULTS.items() if fault.reaction == reaction)
+
+
+HARMLESS: Final = _with("ignore")
 """Faults that the consumer must ignore: its result must be the same as without the fault.
 
 A stall that ends (see `is_endless`) is harmless as well.
 """
 
-FATAL: Final = frozenset(
-    (
-        *("no_message_stop", "cut_off", "cut_in_tool_input", "event_after_exception"),
-        *("bad_crc", "bad_prelude_crc", "truncated_frame", "cut_in_prelude", "cut_in_headers"),
-        *("empty_200", "json_for_stream", "reset", "closed", "stall"),
-        *("connection_refused", "connect_timeout", "read_timeout"),
-    )
-)
+FATAL: Final = _with("fail")
 """Faults after which the consumer must fail, unless the complete answer was sent before the fault.
 
 After a fault that is neither HARMLESS nor FATAL, the consumer may fail or return the answer.
 """
 
-OBSCURE: Final = frozenset(
-    (
-        *("no_block_start", "second_block_start", "start_without_member", "text_in_tool_use", "tool_input_in_text"),
-        *("index_of_another_block", "no_index"),
-    )
-)
+OBSCURE: Final = _with("either_without_tools")
 """Faults that make a tool call ambiguous, so that the consumer may leave out the call."""
 
 

@@ -1,4 +1,4 @@
-# The declarations of the named faults for type checkers. A test compares these names with FAULTS.
+# The declarations of the named faults for type checkers. Made by `python -m tests.faults.test_fault_names`.
 
 from collections.abc import Mapping
 from typing import Final

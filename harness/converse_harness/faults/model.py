@@ -31,6 +31,14 @@ With `position`, it is the index of the event at which the order is broken. With
 number of whole events before the fault. With `whole answer`, it has no meaning.
 """
 
+Reaction = Literal["ignore", "fail", "either", "either_without_tools"]
+"""What a consumer must do after a fault.
+
+With `ignore`, its result is the same as without the fault. With `fail`, it must fail, unless the complete answer came
+before the fault. With `either`, it may fail or return the answer, and with `either_without_tools`, it may also return
+the answer without the tool calls, because the fault makes them unclear.
+"""
+
 Transport = Literal["boto", "httpx", "server", "asgi"]
 """The ways in which a client reaches a fake."""
 
@@ -63,7 +71,8 @@ class Fault:
 
     `botocore` describes how botocore reacts to the fault in a stream. `on_body` applies the fault to the body of a
     response that is not a stream; None if only a stream can have the fault. `seconds` is the duration of timed faults
-    (`stall`, `slow_first_byte`). `no_answer` is true if the fault replaces the whole answer.
+    (`stall`, `slow_first_byte`). `no_answer` is true if the fault replaces the whole answer. `reaction` is what a
+    consumer must do after the fault.
     """
 
     name: str
@@ -75,6 +84,7 @@ class Fault:
     transports: frozenset[Transport] = field(default=EVERY_TRANSPORT, kw_only=True)
     seconds: float | None = field(default=None, kw_only=True)
     no_answer: bool = field(default=False, kw_only=True)
+    reaction: Reaction = field(default="either", kw_only=True)
 
     def lasting(self, seconds: float) -> Fault:
         """Return the fault with this duration in seconds.

@@ -176,6 +176,7 @@ _TABLE: Final = (
         "is metadata where no block",
         model.is_a("messageStop"),
         _drop,
+        reaction="fail",
     ),
     OrderFault(
         "second_message_stop",
@@ -197,6 +198,7 @@ _TABLE: Final = (
         "The stream ends after messageStop",
         model.is_a("metadata"),
         _drop,
+        reaction="ignore",
     ),
     OrderFault(
         "second_metadata",
@@ -218,6 +220,7 @@ _TABLE: Final = (
         "The stream ends",
         model.before_the_end,
         lambda e, at: e[: at + 1],
+        reaction="fail",
     ),
     OrderFault(
         "cut_in_tool_input",
@@ -225,14 +228,23 @@ _TABLE: Final = (
         "The stream ends",
         model.inside_tool_input,
         lambda e, at: e[: at + 1],
+        reaction="fail",
     ),
-    OrderFault("no_block_start", "A contentBlockStart is missing.", "where no block is open", model.START, _drop),
+    OrderFault(
+        "no_block_start",
+        "A contentBlockStart is missing.",
+        "where no block is open",
+        model.START,
+        _drop,
+        reaction="either_without_tools",
+    ),
     OrderFault(
         "second_block_start",
         "A contentBlockStart comes twice.",
         r"is contentBlockStart\.\w+ in block",
         model.START,
         _repeat,
+        reaction="either_without_tools",
     ),
     OrderFault("no_block_stop", "A contentBlockStop is missing.", _STILL_OPEN, model.CLOSE, _drop),
     OrderFault(
@@ -272,6 +284,7 @@ _TABLE: Final = (
         "the open block is",
         model.in_open_block,
         partial(_change, _index_of_next),
+        reaction="either_without_tools",
     ),
     OrderFault(
         "no_index",
@@ -279,6 +292,7 @@ _TABLE: Final = (
         "has contentBlockIndex None",
         model.OF_BLOCK,
         partial(_change, _no_index),
+        reaction="either_without_tools",
     ),
     OrderFault(
         "delta_after_block",
@@ -293,6 +307,7 @@ _TABLE: Final = (
         r"is contentBlockDelta\.text in block \d+ \(toolUse\)",
         model.is_a("contentBlockStart.toolUse", "contentBlockDelta.toolUse"),
         partial(_insert, _TEXT),
+        reaction="either_without_tools",
     ),
     OrderFault(
         "tool_input_in_text",
@@ -300,6 +315,7 @@ _TABLE: Final = (
         r"is contentBlockDelta\.toolUse in block \d+ \((text|cited)\)",
         model.is_a("contentBlockDelta.text"),
         partial(_insert, _TOOL_INPUT),
+        reaction="either_without_tools",
     ),
     OrderFault(
         "citation_after_text",
@@ -329,6 +345,7 @@ _TABLE: Final = (
         model.not_last,
         partial(_insert, {"throttlingException": {"message": "Too many requests, please wait before trying again."}}),
         botocore=FAILS,
+        reaction="fail",
     ),
     OrderFault(
         "unknown_event",
@@ -337,6 +354,7 @@ _TABLE: Final = (
         model.anywhere,
         partial(_insert, {"ping": {}}),
         botocore=SKIPS,
+        reaction="ignore",
     ),
     OrderFault(
         "event_without_type",
@@ -359,6 +377,7 @@ _TABLE: Final = (
         model.START,
         partial(_change, lambda event: event["contentBlockStart"].update(start={})),
         botocore=PARSER,
+        reaction="either_without_tools",
     ),
     OrderFault(
         "delta_without_member",

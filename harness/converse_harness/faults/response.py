@@ -12,7 +12,7 @@ from itertools import chain, islice
 from typing import Final
 
 from converse_harness.faults import model
-from converse_harness.faults.model import IN_PROCESS, Change, Fault, FaultPlacement, Place, Transport
+from converse_harness.faults.model import IN_PROCESS, Change, Fault, FaultPlacement, Place, Reaction, Transport
 from converse_harness.stream.frames import PRELUDE_LENGTH
 from converse_harness.stream.http import JSON_HEADERS, STREAM_HEADERS, Break, Chunk, ConnectionFailure, HttpResponse
 
@@ -185,8 +185,10 @@ def _leave_stale(response: HttpResponse, placement: FaultPlacement) -> HttpRespo
     return replace(response, stale=True)
 
 
-def _frames(name: str, sentence: str, place: Place, botocore: str, change: Change) -> ResponseFault:
-    return ResponseFault(name, sentence, "frames", place, botocore, on_stream=change)
+def _frames(
+    name: str, sentence: str, place: Place, botocore: str, change: Change, *, reaction: Reaction = "either"
+) -> ResponseFault:
+    return ResponseFault(name, sentence, "frames", place, botocore, on_stream=change, reaction=reaction)
 
 
 def _no_answer(
@@ -204,18 +206,27 @@ def _no_answer(
         on_stream=change,
         on_body=change,
         transports=transports,
+        reaction="fail",
         no_answer=True,
     )
 
 
 _TABLE: Final = (
-    _frames("bad_crc", "A frame does not match its CRC.", "in event", model.CHECKSUM, _flip(-1)),
+    _frames(
+        "bad_crc",
+        "A frame does not match its CRC.",
+        "in event",
+        model.CHECKSUM,
+        _flip(-1),
+        reaction="fail",
+    ),
     _frames(
         "bad_prelude_crc",
         "The lengths at the start of a frame do not match their CRC.",
         "in event",
         model.CHECKSUM,
         _flip(PRELUDE_LENGTH - 1),
+        reaction="fail",
     ),
     _frames(
         "truncated_frame",
@@ -223,6 +234,7 @@ _TABLE: Final = (
         "in event",
         model.ENDS,
         _cut_in_middle,
+        reaction="fail",
     ),
     _frames(
         "cut_in_prelude",
@@ -230,6 +242,7 @@ _TABLE: Final = (
         "in event",
         model.ENDS,
         _cut(lambda frame: PRELUDE_LENGTH // 2),
+        reaction="fail",
     ),
     _frames(
         "cut_in_headers",
@@ -237,6 +250,7 @@ _TABLE: Final = (
         "in event",
         model.ENDS,
         _cut(lambda frame: PRELUDE_LENGTH + int.from_bytes(frame[_HEADERS_LENGTH]) // 2),
+        reaction="fail",
     ),
     _frames(
         "garbage_after_end",
@@ -252,6 +266,7 @@ _TABLE: Final = (
         "whole answer",
         model.HANDS_OUT,
         on_stream=_on_frames(_bytewise),
+        reaction="ignore",
     ),
     ResponseFault(
         "one_chunk",
@@ -260,6 +275,7 @@ _TABLE: Final = (
         "whole answer",
         model.HANDS_OUT,
         on_stream=_on_frames(_together),
+        reaction="ignore",
     ),
     ResponseFault(
         "empty_200",
@@ -269,6 +285,7 @@ _TABLE: Final = (
         model.ENDS,
         on_stream=_send_nothing,
         on_body=_send_nothing,
+        reaction="fail",
     ),
     ResponseFault(
         "json_for_stream",
@@ -277,6 +294,7 @@ _TABLE: Final = (
         "whole answer",
         model.CHECKSUM,
         on_stream=_send_json,
+        reaction="fail",
     ),
     ResponseFault(
         "wrong_content_length",
@@ -297,6 +315,7 @@ _TABLE: Final = (
         on_stream=_break_stream("connection reset"),
         on_body=_break_body("connection reset"),
         transports=_NOT_ASGI,
+        reaction="fail",
     ),
     ResponseFault(
         "closed",
@@ -306,6 +325,7 @@ _TABLE: Final = (
         model.PROTOCOL,
         on_stream=_break_stream("connection closed", _cut_in_middle),
         on_body=_break_body("connection closed"),
+        reaction="fail",
     ),
     ResponseFault(
         "stall",
@@ -316,6 +336,7 @@ _TABLE: Final = (
         on_stream=_stall_stream,
         on_body=_stall_body,
         seconds=model.DURATIONS["stall"],
+        reaction="fail",
     ),
     ResponseFault(
         "slow_first_byte",
@@ -326,6 +347,7 @@ _TABLE: Final = (
         on_stream=_wait,
         on_body=_wait,
         seconds=model.DURATIONS["slow_first_byte"],
+        reaction="ignore",
     ),
     ResponseFault(
         "stale_connection",

@@ -42,19 +42,8 @@ def _breach(name: str, sentence: str) -> Damage:
     return Damage(name, sentence, lambda answer: answer.broken(fault), operations, name in MAY_BE_IGNORED)
 
 
-MAY_BE_IGNORED: Final = frozenset(
-    (
-        *("no_metadata", "second_metadata", "metadata_early", "unknown_event", "garbage_after_end"),
-        *("wrong_content_length", "one_byte_chunks", "one_chunk", "slow_first_byte", "stale_connection"),
-        *("no_message_start", "second_message_start", "second_message_stop", "message_stop_in_block"),
-        *("no_block_start", "second_block_start", "no_block_stop", "second_block_stop", "block_without_delta"),
-        *("blocks_interleaved", "index_skipped", "index_repeated", "index_of_another_block", "no_index"),
-        *("delta_after_block", "text_in_tool_use", "tool_input_in_text", "citation_after_text"),
-        *("reasoning_after_signature", "reasoning_after_redacted", "start_without_member"),
-        *("delta_without_member", "delta_of_two_members", "reasoning_without_member"),
-    )
-)
-"""The names of faults after which a client may use what it has read, according to the catalogue of cases."""
+MAY_BE_IGNORED: Final = frozenset(name for name, fault in faults.FAULTS.items() if fault.reaction != "fail")
+"""The names of faults after which a client may use what it has read."""
 
 _USUAL: Final = (
     _breach("no_message_stop", "the answer broke off before its end"),
