@@ -13,6 +13,7 @@ import pytest
 from converse_harness import reply
 from converse_harness.cli.server_output import load
 from converse_harness.endpoint import failure_texts
+from converse_harness.errors import ConverseHarnessError, json_text
 from converse_harness.server.control import openapi, patterns
 from converse_harness.stream.http import Request
 from tests.server.control.conftest import Client, exchange
@@ -20,7 +21,7 @@ from tests.server.control.test_control import BROKEN_BODIES, WRONG_BODIES, WRONG
 
 PYTHON = re.compile(
     r"converse\.\w|pytest|\breply\.\w|@|fake_converse|\bfaults\.|\blambda\b|strict=|\bNone\b|\bTrue\b|\bFalse\b"
-    r"|on_operation|\bfake\.[a-z]|\w\(\.\.\.\)|import |\w+\(\w+=|always\(\)"
+    r"|on_operation|\bfake\.[a-z]|\w\(\.\.\.\)|import |\w+\(\w+=|\w\(\)"
 )
 
 HELLO = [{"role": "user", "content": [{"text": "hello"}]}]
@@ -137,7 +138,7 @@ def test_every_advice_is_provoked_here(client: Client) -> None:
     for body, provoke in PROBLEMS.values():
         fake = client.opened(body)
         provoke(client, fake)
-        told += [problem.in_json for problem in fake.failures() if hasattr(problem, "in_json")]
+        told += [json_text(problem) for problem in fake.failures() if isinstance(problem, ConverseHarnessError)]
     for name, advice in failure_texts._ADVICE.items():
         assert any(advice.json in text for text in told), name
         assert not PYTHON.search(advice.json), name
