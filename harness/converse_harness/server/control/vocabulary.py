@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from converse_harness import bedrock, reply
@@ -39,8 +39,6 @@ class Word:
     form: Literal["value", "arguments"]
     shape: str | None = None
     """The name of the AWS shape of each item in the first argument, or None. In JSON, blobs in the items are base64."""
-    places: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Replacements in error texts of `function`: the beginning of the text, and the path in the JSON to put there."""
     changed_by: Sequence[str] | None = None
     """The names of the MODIFIERS that the reply may have; None means all of them."""
     items: str = ""
@@ -68,31 +66,19 @@ def _response(response: Mapping[str, object] | Sequence[object], *, strict: bool
 
 
 REPLIES: Final[Mapping[str, Word]] = {
-    "text": Word(reply.text, "value", places={"content[0].text": "text", "pieces[0]": "pieces"}),
-    "tool_use": Word(
-        reply.tool_use,
-        "arguments",
-        places={
-            "content[1].toolUse.toolUseId": "tool_use.id",
-            "content[1].toolUse": "tool_use",
-            "pieces[1]": "tool_use.pieces",
-            "content[0].toolUse.toolUseId": "tool_use.id",
-            "content[0].toolUse": "tool_use",
-            "pieces[0]": "tool_use.pieces",
-        },
-    ),
+    "text": Word(reply.text, "value"),
+    "tool_use": Word(reply.tool_use, "arguments"),
     "tool_uses": Word(
         reply.tool_uses,
         "arguments",
-        places={"tool_uses(uses[": "tool_uses[", "content[": "tool_uses: content["},
         items='each tool is its name, or a list of name and input: [["get_weather", {"city": "Bern"}]].',
     ),
-    "reasoning": Word(reply.reasoning, "value", places={"content[0]": "reasoning", "pieces[0]": "pieces"}),
-    "json": Word(reply.json, "value", places={"content[0].text": "json"}),
-    "message": Word(reply.message, "value", shape="ContentBlock", places={"content[": "message["}),
+    "reasoning": Word(reply.reasoning, "value"),
+    "json": Word(reply.json, "value"),
+    "message": Word(reply.message, "value", shape="ContentBlock"),
     "events": Word(reply.events, "value", shape="ConverseStreamOutput"),
     "response": Word(_response, "value"),
-    "cited": Word(reply.cited, "value", places={"cited: parts[": "cited["}),
+    "cited": Word(reply.cited, "value"),
     "guardrail_blocked": Word(reply.guardrail_blocked, "arguments"),
     "guardrail_masked": Word(reply.guardrail_masked, "arguments"),
     "guardrail_passed": Word(reply.guardrail_passed, "arguments"),
