@@ -34,8 +34,8 @@ def quoted_whole(value: object) -> Advice:
     return Advice(repr(value), quoted(value).json)
 
 
-NOT_SHOWN: Final = Advice("", "")
-"""The text of a value that a message does not show."""
+NOTHING: Final = Advice("", "")
+"""A part without text, for example that of a value which a message does not show."""
 
 
 def path_text(path: str, steps: Iterable[str | int]) -> str:
@@ -64,7 +64,7 @@ class Argument(NamedTuple):
     function: str = ""
     name: str = ""
     path: tuple[str | int, ...] = ()
-    value: object = NOT_SHOWN
+    value: object = NOTHING
     beside: str = ""
 
     @property
@@ -88,11 +88,9 @@ class Argument(NamedTuple):
         return call if given or not place else f"{call}: {place}"
 
 
-def _without_value(part: object) -> str | Advice | Argument:
+def _without_value(part: str | Advice | Argument) -> str | Advice | Argument:
     """Return a part of an error text without the user's value, which may be large or impossible to pickle."""
-    if isinstance(part, Argument):
-        return part._replace(value=part.shown)
-    return part if isinstance(part, Advice) else str(part)
+    return part._replace(value=part.shown) if isinstance(part, Argument) else part
 
 
 def _anywhere(argument: Argument) -> str:
@@ -114,7 +112,7 @@ class ConverseHarnessError(Exception):
     'ReplyError'
     """
 
-    def __init__(self, *parts: object) -> None:
+    def __init__(self, *parts: str | Advice | Argument) -> None:
         self.parts = tuple(_without_value(part) for part in parts)
         super().__init__("".join(part if isinstance(part, str) else part.python for part in self.parts))
 

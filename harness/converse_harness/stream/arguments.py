@@ -53,7 +53,7 @@ def built_by(function: str, sources: Mapping[Path, str] | Mapping[Path, str | Ar
     converse_harness.ReplyError: tool_use(): id is wrong.
     """
 
-    def moved(part: object) -> object:
+    def moved(part: str | Advice | Argument) -> str | Advice | Argument:
         if not isinstance(part, Argument):
             return part
         path = (part.name, *part.path)

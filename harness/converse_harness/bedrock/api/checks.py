@@ -534,7 +534,7 @@ def check(
     if not violations:
         return
     at = Argument(name=root) if isinstance(root, str) else root
-    parts: list[object] = []
+    parts: list[str | Advice | Argument] = []
     if len(violations) > 1:
         parts.append(f"{len(violations)} things are not as in AWS's API model:")
     for each in violations:
