@@ -178,7 +178,7 @@ NAMES = "x-amzn-ErrorType and is made of ASCII letters, digits, '.', '_' and '-'
     [
         (
             lambda: wrong.error("ThrottlingExeption"),
-            "'ThrottlingExeption' is not an error of Bedrock Runtime; did you mean 'ThrottlingException'? One of",
+            "error(name='ThrottlingExeption'): it is not an error of Bedrock Runtime; did you mean 'ThrottlingException'",
         ),
         (
             lambda: wrong.error("", status=400),

@@ -86,7 +86,8 @@ STOP_REASONS = ", ".join(repr(reason) for reason in bedrock.enum("StopReason"))
         (
             lambda: reply.error("Slow", status=None),
             (
-                f"'Slow' is not an error of Bedrock Runtime. One of: {', '.join(sorted(bedrock.all_errors()))}. "
+                "error(name='Slow'): it is not an error of Bedrock Runtime. One of: "
+                f"{', '.join(sorted(bedrock.all_errors()))}. "
                 "For one that is not in the model give its status=."
             ),
         ),

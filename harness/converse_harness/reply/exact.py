@@ -118,9 +118,11 @@ _MADE_FROM: Final[Mapping[Path, Argument]] = {
     ("events",): _part("stream"),
     ("content",): _part("output", "message", "content"),
     ("stop_reason",): _part("stopReason"),
+    ("name",): _part("Error", "Code"),
+    ("message",): _part("Error", "Message"),
     **{(KEYWORDS.get(name, name),): _part(name) for name in OPTIONS},
 }
-"""The parts of a response from which the arguments of `events` and `message` are made."""
+"""The parts of a response from which the arguments of `events`, `message` and `error` are made."""
 
 _MADE_FROM_EVENTS: Final[Mapping[Path, Argument]] = {**_MADE_FROM, ("events",): _part()}
 

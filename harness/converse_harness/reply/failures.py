@@ -68,13 +68,19 @@ def error(name: str, message: str | None = None, *, status: int | None = None, *
     shapes = bedrock.all_errors()
     body = {"message": usual(name) if message is None else message, **members}
     if status is None and name == "UnknownOperationException":
-        raise ReplyError(
-            f"{name!r} is no HTTP error: Bedrock sends it in a body with the status 200. Write ",
+        raise wrong(
+            "error",
+            "name",
+            name,
+            "it is no HTTP error: Bedrock sends it in a body with the status 200. Write ",
             Advice("reply.unknown_operation().", '{"unknown_operation": true}.'),
         )
     if status is None and name not in shapes:
-        raise ReplyError(
-            f"{name!r} is not an error of Bedrock Runtime{did_you_mean(name, shapes)} "
+        raise wrong(
+            "error",
+            "name",
+            name,
+            f"it is not an error of Bedrock Runtime{did_you_mean(name, shapes)} "
             f"One of: {', '.join(sorted(shapes))}. For one that is not in the model ",
             Advice("give its status=.", 'give its "status": {"error": {"name": "...", "status": 418}}.'),
         )
@@ -82,7 +88,8 @@ def error(name: str, message: str | None = None, *, status: int | None = None, *
     if type(given) is not int or not 400 <= given <= 599:
         raise wrong("error", "status", given, "the HTTP status of an error is a whole number from 400 to 599.")
     if name in shapes:
-        bedrock.check(name, body, root=name)
+        with built_by("error", {(name, "message"): "message"}):
+            bedrock.check(name, body, root=name)
     else:
         check_json(name, body)
     return Reply(ErrorBody(name, given, body))
@@ -208,7 +215,7 @@ def model_error(
     """
     check_optional_text("model_error", message=message)
     given: dict[str, Any] = {"originalStatusCode": original_status_code, "resourceName": resource_name}
-    sources = {"originalStatusCode": "original_status_code", "resourceName": "resource_name", "message": "message"}
+    sources = {"originalStatusCode": "original_status_code", "resourceName": "resource_name"}
     with built_by("model_error", {("ModelErrorException", member): name for member, name in sources.items()}):
         members = {name: value for name, value in given.items() if value is not None}
         return error("ModelErrorException", message, **members)

@@ -135,6 +135,8 @@ def guardrail_masked(
     check_text("guardrail_masked", text=text)
     check_optional_text("guardrail_masked", original=original)
     check_flag("guardrail_masked", trace=trace, omit_detected=omit_detected)
+    for name, value in (("text", text), ("original", original or "")):
+        bedrock.check("String", value, root=name)  # before findings are made from them, which an error would name
     if side == "input":
         if original is not None:
             raise ReplyError(

@@ -30,7 +30,7 @@ from converse_harness.reply.body import (
     written,
 )
 from converse_harness.reply.usable import Usable
-from converse_harness.stream.arguments import check_flag, check_json, check_text, did_you_mean, wrong
+from converse_harness.stream.arguments import built_by, check_flag, check_json, check_text, did_you_mean, wrong
 from converse_harness.stream.chunk import Run, events_of, family_named, message_runs
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception
 from converse_harness.stream.http import ERROR_NAME
@@ -132,7 +132,8 @@ class Reply(Usable):
         shape = exception[:1].upper() + exception[1:]
         body = {"message": usual(shape) if message is None else message, **members}
         if strict:
-            bedrock.check(exceptions[exception].name, body, root=exception)
+            with built_by("fails_after", {(exception, "message"): "message"}):
+                bedrock.check(exceptions[exception].name, body, root=exception)
         else:
             check_json(exception, body)
         return self._failing("fails_after", events, {exception: body}, strict=strict)
