@@ -137,7 +137,7 @@ def in_broken(fault: Fault, after: int | None = None) -> Argument:
     """
     if after is None:
         return Argument("broken", "fault", value=Advice(fault.name, f'"{fault.name}"'))
-    return Argument("broken", "after", value=quoted_whole(after), beside=fault.name)
+    return Argument("broken", "after", value=after, beside=fault.name)
 
 
 def place(fault: Fault, after: int | None, events: int) -> FaultPlacement:
