@@ -7,21 +7,102 @@ script does not allow. `DamagedData`: bytes or a file violate their format. `Tra
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, NamedTuple, TypeVar
+
+from converse_harness.words import shown
 
 
 class Advice(NamedTuple):
-    """The end of an error message, which shows how to correct the error: in Python, and in JSON for the control API."""
+    """A part of an error text in two forms: for tests in Python, and with JSON for callers of the control API."""
 
     python: str
     json: str
 
 
+def quoted(value: object) -> Advice:
+    """Return the text of a value in Python and in JSON, shortened.
+
+    >>> quoted(True)
+    Advice(python='True', json='true')
+    """
+    return Advice(shown(value), shown(value, in_json=True))
+
+
+def quoted_whole(value: object) -> Advice:
+    """Return the text of a value as `quoted` does, but with its whole repr in Python."""
+    return Advice(repr(value), quoted(value).json)
+
+
+NOTHING: Final = Advice("", "")
+"""A part without text, for example that of a value which a message does not show."""
+
+
+def path_text(path: str, steps: Iterable[str | int]) -> str:
+    """Return a path with further steps: the keys and indexes that lead to a part of the value.
+
+    >>> path_text("content", (0, "toolUse", "a key")), path_text("", ("usage", "inputTokens"))
+    ("content[0].toolUse['a key']", 'usage.inputTokens')
+    """
+    for step in steps:
+        named = isinstance(step, str) and step.isidentifier()
+        path += f"[{step!r}]" if not named else f".{step}" if path else f"{step}"
+    return path
+
+
+class Argument(NamedTuple):
+    """An argument of a function, as a part of an error text: the place of the mistake.
+
+    `path` has the keys and indexes from the argument to the wrong part of it. `value` is the wrong value; by default,
+    none is shown. `beside` is Python code of other arguments. Without a `name`, the place is the whole call; without a
+    `function`, the text names only the argument.
+
+    >>> Argument("tool_use", "id", value="x y").python, Argument(name="usage", path=("totalTokens",)).python
+    ("tool_use(id='x y')", 'usage.totalTokens')
+    """
+
+    function: str = ""
+    name: str = ""
+    path: tuple[str | int, ...] = ()
+    value: object = NOTHING
+    beside: str = ""
+
+    @property
+    def place(self) -> str:
+        """The name and the path as a text, such as `content[0].toolUse.name`."""
+        return path_text(self.name, self.path)
+
+    @property
+    def shown(self) -> Advice:
+        """The text of the value; empty if none is shown."""
+        return self.value if isinstance(self.value, Advice) else quoted(self.value)
+
+    @property
+    def python(self) -> str:
+        """The text in Python, for example `text(text=5)` or `message(): content[0]`."""
+        place, value = self.place, self.shown.python
+        given = f"{place}={value}" if value else ""
+        if not self.function:
+            return given or place
+        call = f"{self.function}({', '.join(filter(None, (self.beside, given)))})"
+        return call if given or not place else f"{call}: {place}"
+
+
+def _without_value(part: str | Advice | Argument) -> str | Advice | Argument:
+    """Return a part of an error text without the user's value, which may be large or impossible to pickle."""
+    return part._replace(value=part.shown) if isinstance(part, Argument) else part
+
+
+def _anywhere(argument: Argument) -> str:
+    """Return the path of an argument if nothing is known of the JSON in which it stands."""
+    return ".".join(filter(None, (argument.function, argument.place)))
+
+
 class ConverseHarnessError(Exception):
     """The base class of all exceptions that converse-harness raises.
 
-    The error text names Python functions and arguments; `in_json` is the same text with the control API's names.
+    The error text is made of `parts`: texts, the Argument that is wrong, and Advice. It names Python functions and
+    arguments; `json_text` makes a text for callers of the control API from the same parts.
 
     >>> from converse_harness import ConverseHarnessError, reply
     >>> try:
@@ -31,10 +112,28 @@ class ConverseHarnessError(Exception):
     'ReplyError'
     """
 
-    def __init__(self, message: object = "", advice: Advice | None = None) -> None:
-        text = str(message)
-        super().__init__(text if advice is None else text + advice.python)
-        self.in_json = text if advice is None else text + advice.json
+    def __init__(self, *parts: str | Advice | Argument) -> None:
+        self.parts = tuple(_without_value(part) for part in parts)
+        super().__init__("".join(part if isinstance(part, str) else part.python for part in self.parts))
+
+
+def json_text(error: ConverseHarnessError, at: str = "", where: Callable[[Argument], str] = _anywhere) -> str:
+    """Return the text of an error for callers of the control API.
+
+    `where` returns the path of an argument in the JSON. If the text does not begin with a path, the path `at` stands
+    before it.
+
+    >>> error = ReplyError(Argument("paced", "first", value=-1), ": a pause is 0 or more.")
+    >>> json_text(error, where=lambda argument: f"script[0].paced.{argument.place}")
+    'script[0].paced.first is -1: a pause is 0 or more.'
+    """
+    text = f"{at}: " if at and not (error.parts and isinstance(error.parts[0], Argument)) else ""
+    for part in error.parts:
+        if isinstance(part, Argument):
+            text += where(part) + (f" is {part.shown.json}" if part.shown.json else "")
+        else:
+            text += part if isinstance(part, str) else part.json
+    return text
 
 
 class ReplyError(ConverseHarnessError, ValueError):
@@ -213,7 +312,7 @@ def one_of(setting: str, value: object, known: Mapping[_Name, str]) -> _Name:
         if name == value:
             return name
     listed = ", ".join(f'"{name}" ({meaning})' for name, meaning in known.items())
-    raise ReplyError(f"{setting}={value!r}; one of {listed}.")
+    raise ReplyError(Argument(name=setting, value=value), f"; one of {listed}.")
 
 
 # Users import these classes from `converse_harness`; tracebacks and pickle must use this module name too.

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, NamedTuple, cast
 
 from converse_harness.bedrock.api.service import nearest
 from converse_harness.bedrock.rules import LEVELS
-from converse_harness.errors import Advice, ReplyError
+from converse_harness.errors import Advice, Argument, ReplyError, quoted_whole
 
 HistoryLevel = Literal["note", "fail", "off"]
 """The reaction of the fake to a request that changes an earlier answer."""
@@ -98,12 +98,11 @@ def check_settings(given: Mapping[str, object], by: str = "", more: Mapping[str,
     """
     known = {**ALLOWED, **(more or {})}
     for name, value in given.items():
-        setting = f"{by}({name}={value!r}): " if by else f"{name}={value!r}; "
+        setting = Argument(by, name, value=quoted_whole(value)), ": " if by else "; "
         if name not in known:
             close = nearest(name, known)
             hint = f"did you mean {close}=? " if close else ""
-            raise ReplyError(
-                f"{setting}no setting has this name. {hint}Settings: {', '.join(f'{each}=' for each in known)}."
-            )
+            settings = ", ".join(f"{each}=" for each in known)
+            raise ReplyError(*setting, f"no setting has this name. {hint}Settings: {settings}.")
         if not known[name].test(value):
-            raise ReplyError(setting, Advice(known[name].said, known[name].in_json or known[name].said))
+            raise ReplyError(*setting, Advice(known[name].said, known[name].in_json or known[name].said))

@@ -1,8 +1,11 @@
-"""Small texts for messages: a number with its noun, lists in words, and long texts on one line or cut."""
+"""Small texts for messages: a number with its noun, lists in words, values, and long texts on one line or cut."""
 
 from __future__ import annotations
 
+import json
+import reprlib
 from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
 
 def plural(count: int, one: str, many: str = "") -> str:
@@ -72,3 +75,46 @@ def cut(text: str, width: int) -> str:
     ('a long story', 'a long...')
     """
     return text if len(text) <= width else f"{text[: width - 3]}..."
+
+
+class _InJson(reprlib.Repr):
+    """A Repr that writes JSON for values that JSON can represent."""
+
+    def repr_str(self, x: str, level: int) -> str:
+        written = json.dumps(x, ensure_ascii=False).encode(errors="backslashreplace").decode()  # for lone surrogates
+        half = (self.maxstring - 3) // 2
+        return written if len(written) <= self.maxstring else f"{written[:half]}...{written[-half:]}"
+
+    def repr_bool(self, x: bool, level: int) -> str:
+        return json.dumps(x)
+
+    def repr_NoneType(self, x: None, level: int) -> str:  # noqa: N802 - `repr` finds the method by the type's name
+        return json.dumps(x)
+
+    def repr_tuple(self, x: tuple[Any, ...], level: int) -> str:
+        return self.repr_list([*x], level)
+
+
+def _brief(kind: type[reprlib.Repr]) -> reprlib.Repr:
+    brief = kind()
+    brief.maxstring = brief.maxother = 60
+    brief.maxlevel, brief.maxdict, brief.maxlist = 1, 3, 3
+    return brief
+
+
+_IN_PYTHON: Final = _brief(reprlib.Repr)
+_IN_JSON: Final = _brief(_InJson)
+
+
+def shown(value: object, *, in_json: bool = False) -> str:
+    """Return the text for a value in messages: its shortened repr or JSON, or for a blob its size. Never raises.
+
+    >>> shown({"city": None}), shown({"city": None}, in_json=True)
+    ("{'city': None}", '{"city": null}')
+    """
+    if isinstance(value, bytes | bytearray):
+        return f"{len(value)} bytes"
+    try:
+        return (_IN_JSON if in_json else _IN_PYTHON).repr(value)
+    except ValueError:  # repr() raises this for an int with more digits than Python's limit
+        return "a huge number"

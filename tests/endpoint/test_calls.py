@@ -108,9 +108,9 @@ def test_what_came_in_place_of_calls_is_said() -> None:
         ("converse", "Did you mean 'Converse'? "),
         ("list_foundation_models", "Did you mean 'ListFoundationModels'? "),
         ("Nothing at all", "It takes the name of one operation"),
-        (None, "calls.of(None): no operation"),
-        ([], "calls.of([]): no operation"),
-        (b"Converse", "calls.of(b'Converse'): no operation"),
+        (None, "calls.of(operation=None): no operation"),
+        ([], "calls.of(operation=[]): no operation"),
+        (b"Converse", "calls.of(operation=b'Converse'): no operation"),
     ],
 )
 def test_an_unknown_operation_is_an_error_with_a_near_name(name: Any, hint: str) -> None:

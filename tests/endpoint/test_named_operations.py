@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from converse_harness import Call, Fake, Reply, ReplyError, bedrock, reply
+from converse_harness.errors import json_text
 from converse_harness.stream.http import Request
 
 MESSAGES = [{"role": "user", "content": [{"text": "word " * 100}]}]
@@ -111,4 +112,4 @@ def test_an_operation_that_no_service_has_is_refused(name: str) -> None:
         Fake().when(operation=name)
     assert str(caught.value).startswith(f"when(operation={name!r}): botocore ")
     allowed = "one of Converse, ConverseStream, CountTokens, ApplyGuardrail; with an error, any operation of bedrock-"
-    assert caught.value.in_json.startswith(f"when(operation={name!r}): {allowed}")
+    assert json_text(caught.value).startswith(f'when.operation is "{name}": {allowed}')

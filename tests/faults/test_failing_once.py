@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from converse_harness import Endpoint, Reply, ReplyError, StreamOrderError, faults, reply
+from converse_harness.errors import json_text
 
 SAID = list(reply.text("a b c").events())
 FAILED = reply.events([*SAID[:3], {"throttlingException": {"message": "Slow down."}}])
@@ -37,5 +38,5 @@ def test_a_beginning_is_refused_with_both_ways_out() -> None:
         'write .fails_after(3, "throttlingException") to let the stream fail there, or reply.events(..., strict=False) '
         "to end it there."
     )
-    assert caught.value.in_json.endswith('or "strict": false to end it there.')
+    assert json_text(caught.value).endswith('or "strict": false to end it there.')
     Endpoint(reply.events(SAID[:3]).fails_after(3, "throttlingException"), reply.events(SAID[:3], strict=False))

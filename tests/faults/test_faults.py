@@ -293,7 +293,7 @@ def test_what_only_a_stream_can_have_fails_a_converse_call_by_name(fault: Fault)
     with pytest.raises(ReplyError) as raised:
         reply.throttled().broken(fault)
     why = "it has no events" if isinstance(fault, OrderFault) else "only a stream can be broken so"
-    assert str(raised.value) == f"broken({fault.name}): {reply.throttled().summary}: {why}."
+    assert str(raised.value) == f"broken(fault={fault.name}): {reply.throttled().summary}: {why}."
 
 
 # Several
@@ -318,7 +318,7 @@ def test_faults_of_different_levels_can_be_combined(data: st.DataObject, operati
             with pytest.raises(ReplyError) as raised:
                 answer.broken(again)
             assert str(raised.value) == (
-                f"broken({again.name}): {fault.name} breaks the same level already ({level}); a reply has one "
+                f"broken(fault={again.name}): {fault.name} breaks the same level already ({level}); a reply has one "
                 "fault of each."
             )
     endpoint, exchange = asked(answer, operation)
@@ -370,7 +370,12 @@ def test_by_default_a_fault_comes_after_half_of_the_events() -> None:
 
 ONE = reply.text("one")
 NONSENSE: list[tuple[Reply, Any, dict[str, Any], str]] = [
-    (ONE, "reset", {}, "broken('reset'): this is the name of a fault. Write it without quotes: broken(faults.reset)."),
+    (
+        ONE,
+        "reset",
+        {},
+        "broken(fault='reset'): this is the name of a fault. Write it without quotes: broken(faults.reset).",
+    ),
     (ONE, faults.reset, {"after": 9}, "broken(reset, after=9): this reply has 5 events; 0 to 5."),
     (ONE, faults.reset, {"after": -1}, "broken(reset, after=-1): this reply has 5 events; 0 to 5."),
     (
@@ -406,7 +411,7 @@ NONSENSE: list[tuple[Reply, Any, dict[str, Any], str]] = [
         reply.events([], strict=False),
         faults.bad_crc,
         {},
-        "broken(bad_crc): this reply has no event that could be so broken.",
+        "broken(fault=bad_crc): this reply has no event that could be so broken.",
     ),
     (ONE, faults.one_chunk, {"after": 1}, "broken(one_chunk, after=1): it is of the whole answer; leave out after=."),
     (
@@ -420,7 +425,7 @@ NONSENSE: list[tuple[Reply, Any, dict[str, Any], str]] = [
         faults.no_block_start,
         {},
         (
-            "broken(no_block_start): no event of this reply can be so broken. Its events: messageStart, "
+            "broken(fault=no_block_start): no event of this reply can be so broken. Its events: messageStart, "
             "contentBlockDelta, contentBlockStop, messageStop, metadata. Break a reply that has such an event, or "
             "break this one otherwise."
         ),
@@ -430,8 +435,8 @@ NONSENSE: list[tuple[Reply, Any, dict[str, Any], str]] = [
         faults.no_metadata,
         {},
         (
-            "broken(no_metadata): no event of this reply can be so broken. Its events: none. Break a reply that has "
-            "such an event, or break this one otherwise."
+            "broken(fault=no_metadata): no event of this reply can be so broken. Its events: none. Break a reply that "
+            "has such an event, or break this one otherwise."
         ),
     ),
     (
@@ -439,8 +444,8 @@ NONSENSE: list[tuple[Reply, Any, dict[str, Any], str]] = [
         faults.no_block_stop,
         {},
         (
-            'broken(no_block_stop): text "one", throttlingException after 1 event: break the order first, then say '
-            "how it fails."
+            'broken(fault=no_block_stop): text "one", throttlingException after 1 event: break the order first, then '
+            "say how it fails."
         ),
     ),
     (
@@ -448,27 +453,30 @@ NONSENSE: list[tuple[Reply, Any, dict[str, Any], str]] = [
         faults.no_block_stop,
         {},
         (
-            'broken(no_block_stop): text "one", reset after 5 events: break the order before broken(faults.reset), '
-            "which counts events."
+            'broken(fault=no_block_stop): text "one", reset after 5 events: break the order before '
+            "broken(faults.reset), which counts events."
         ),
     ),
     (
         reply.connection_refused(),
         faults.one_chunk,
         {},
-        "broken(one_chunk): connection_refused: where no answer comes, nothing else can be broken.",
+        "broken(fault=one_chunk): connection_refused: where no answer comes, nothing else can be broken.",
     ),
     (
         ONE.broken(faults.one_chunk),
         faults.read_timeout,
         {},
-        'broken(read_timeout): text "one", one_chunk: where no answer comes, nothing else can be broken.',
+        'broken(fault=read_timeout): text "one", one_chunk: where no answer comes, nothing else can be broken.',
     ),
     (
         reply.connection_refused(),
         faults.reset,
         {},
-        "broken(reset): connection_refused breaks the same level already (connection); a reply has one fault of each.",
+        (
+            "broken(fault=reset): connection_refused breaks the same level already (connection); a reply has one fault "
+            "of each."
+        ),
     ),
 ]
 
@@ -496,7 +504,7 @@ def test_only_what_lasts_has_a_duration(fault: Fault) -> None:
         for nonsense in (0, -1, math.inf, math.nan, True, "1", None):
             with pytest.raises(ReplyError) as raised:
                 fault.lasting(cast("float", nonsense))
-            assert str(raised.value) == f"{fault.name}.lasting({nonsense!r}): a number of seconds, more than 0."
+            assert str(raised.value) == f"{fault.name}.lasting(seconds={nonsense!r}): a number of seconds, more than 0."
     else:
         with pytest.raises(ReplyError) as raised:
             fault.lasting(1)
@@ -531,13 +539,13 @@ def test_an_error_frame_is_a_500_where_there_is_no_stream() -> None:
 
 
 NO_NAME = (
-    "its name must be of ASCII letters, digits, '.', '_' and '-'; on plain Converse it travels in the header "
+    "the name must be of ASCII letters, digits, '.', '_' and '-'; on plain Converse it travels in the header "
     "x-amzn-ErrorType."
 )
 NO_FAILURES: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
-    ("error_frame_after", (1, "Zürich"), {}, f"error_frame_after(1, 'Zürich'): {NO_NAME}"),
-    ("error_frame_after", (1, ""), {}, f"error_frame_after(1, ''): {NO_NAME}"),
-    ("error_frame_after", (1, "A\r\nB: c"), {}, f"error_frame_after(1, 'A\\r\\nB: c'): {NO_NAME}"),
+    ("error_frame_after", (1, "Zürich"), {}, f"error_frame_after(1, code='Zürich'): {NO_NAME}"),
+    ("error_frame_after", (1, ""), {}, f"error_frame_after(1, code=''): {NO_NAME}"),
+    ("error_frame_after", (1, "A\r\nB: c"), {}, f"error_frame_after(1, code='A\\r\\nB: c'): {NO_NAME}"),
     ("error_frame_after", (1, "A", ""), {}, "error_frame_after(message=''): it must not be empty."),
     ("error_frame_after", (1, "A", 5), {}, "error_frame_after(message=5): it must be a str; it is of the type int."),
     (
@@ -545,11 +553,11 @@ NO_FAILURES: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
         (9,),
         {},
         (
-            "error_frame_after(9): this reply has 5 events (messageStart, contentBlockDelta, contentBlockStop, "
+            "error_frame_after(events=9): this reply has 5 events (messageStart, contentBlockDelta, contentBlockStop, "
             "messageStop, metadata); what ends it takes the place of one: 0 to 5."
         ),
     ),
-    ("fails_after", (1, "oh noException"), {"strict": False}, f"fails_after(1, 'oh noException'): {NO_NAME}"),
+    ("fails_after", (1, "oh noException"), {"strict": False}, f"fails_after(1, exception='oh noException'): {NO_NAME}"),
 ]
 
 

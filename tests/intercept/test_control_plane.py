@@ -11,6 +11,7 @@ from botocore.exceptions import ClientError
 from converse_harness import Fake, UnexpectedCall, bedrock, fake_converse, reply
 from converse_harness.bedrock.models import standing
 from converse_harness.endpoint.control_plane import ANSWERS
+from converse_harness.errors import json_text
 from converse_harness.intercept.clients import create_client
 from tests.intercept.conftest import QUESTION
 
@@ -128,7 +129,7 @@ def test_what_the_table_does_not_have_is_not_answered(operation: str, asked: dic
         getattr(control(), method)(**asked)
     assert str(raised.value).startswith(f"{operation} is not answered: {reason}")
     assert f'Answer it once: converse.on_operation("{operation}"' in str(raised.value)
-    in_json = raised.value.in_json
+    in_json = json_text(raised.value)
     assert in_json.startswith(f"{operation} is not answered: {reason}")
     assert "on_operation" not in in_json
     assert "Ask for what the table has, or give the client of the operation a double" in in_json

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from converse_harness import HttpxFake, RefusedRequest, Reply, UnexpectedCall, reply
+from converse_harness.errors import json_text
 
 URL: Final = "https://bedrock-runtime.us-east-1.amazonaws.com/model/us.amazon.nova-lite-v1%3A0/converse"
 NO_LIST: Final = b'{"messages":[{"role":"user","content":"hello"}]}'
@@ -32,7 +33,7 @@ def test_it_fails_the_test_at_every_level(settings: dict[str, Any], body: bytes,
     text = str(failure.value)
     assert text.startswith(f"Bedrock would refuse call 1: {message}")
     assert 'converse(unexpected="allow")' in text
-    assert '"unexpected": "allow"' in failure.value.in_json
+    assert '"unexpected": "allow"' in json_text(failure.value)
 
 
 @pytest.mark.parametrize("scripted", [[], [reply.text("hi").optional()], [reply.text("hi")]], ids=len)

@@ -8,8 +8,8 @@ from typing import Any, Final
 import pytest
 
 from converse_harness import ConverseServer, Endpoint, Fake, HttpxFake, ReplyError, fake_converse, reply
-from converse_harness.bedrock.api.checks import shown
 from converse_harness.settings import ALLOWED
+from converse_harness.words import shown
 
 
 async def coroutine(call: object) -> object:

@@ -81,9 +81,9 @@ def test_a_reply_keeps_what_it_was_given() -> None:
         ((), "cited() has nothing to say. Give texts, and after each the Citations that it leans on."),
         (
             ("18 °C", [WARM]),
-            f"cited: parts[1] is {[WARM]!r}; {A_PART}",
+            f"cited(): parts[1] is {[WARM]!r}; {A_PART}",
         ),
-        (("18 °C", None), f"cited: parts[1] is None; {A_PART}"),
+        (("18 °C", None), f"cited(): parts[1] is None; {A_PART}"),
     ],
 )
 def test_nonsense_fails_where_it_is_written(parts: Any, message: str) -> None:
@@ -95,10 +95,10 @@ def test_nonsense_fails_where_it_is_written(parts: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("citation", "told"),
     [
-        (FORECAST, "cited: parts[1] has the unknown member 'name'; a Citation has 'title', "),
-        (WARM["location"], "cited: parts[1] has the unknown member 'documentChar'; a Citation has 'title', "),
-        (WARM | {"location": {"documentChar": {"start": -1}}}, "cited: parts[1].location.documentChar.start is -1; "),
-        (WARM | {"location": {}}, "cited: parts[1].location has no member; "),
+        (FORECAST, "cited(): parts[1] has the unknown member 'name'; a Citation has 'title', "),
+        (WARM["location"], "cited(): parts[1] has the unknown member 'documentChar'; a Citation has 'title', "),
+        (WARM | {"location": {"documentChar": {"start": -1}}}, "cited(): parts[1].location.documentChar.start is -1; "),
+        (WARM | {"location": {}}, "cited(): parts[1].location has no member; "),
     ],
     ids=["a document", "a location", "a number below 0", "no location"],
 )

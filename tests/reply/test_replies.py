@@ -26,14 +26,14 @@ STOP_REASONS = ", ".join(repr(reason) for reason in bedrock.enum("StopReason"))
         (
             lambda: reply.text("a").fails_after(1, "slow", strict=True),
             (
-                "fails_after(1, 'slow'): 'slow' is not an exception of ConverseStream. One of: "
+                "fails_after(1, exception='slow'): it is not an exception of ConverseStream. One of: "
                 "internalServerException, modelStreamErrorException, serviceUnavailableException, "
                 "throttlingException, validationException. For one that is not in the model pass strict=False."
             ),
         ),
         (
             lambda: reply.tool_use("get weather"),
-            "content[0].toolUse.name is 'get weather'; a ToolName matches [a-zA-Z0-9_-]+ (AWS model ToolName).",
+            "name is 'get weather'; a ToolName matches [a-zA-Z0-9_-]+ (AWS model ToolName).",
         ),
         (
             lambda: reply.message({"text": "a"}, stop_reason="finished", strict=True),
@@ -51,17 +51,17 @@ STOP_REASONS = ", ".join(repr(reason) for reason in bedrock.enum("StopReason"))
         ),
         (
             lambda: reply.text("a").times(0),
-            "times(0): a reply is used a whole number of times, at least once. For any number use always().",
+            "times(uses=0): a reply is used a whole number of times, at least once. For any number use always().",
         ),
         (
             lambda: reply.text("a").times(True),
-            "times(True): a reply is used a whole number of times, at least once. For any number use always().",
+            "times(uses=True): a reply is used a whole number of times, at least once. For any number use always().",
         ),
         (lambda: reply.text("a").paced(each=-1), "paced(each=-1): a pause is a number of seconds, 0 or more."),
         (
             lambda: reply.text("a").fails_after(5, "throttlingException"),
             (
-                "fails_after(5): this reply has 5 events (messageStart, contentBlockDelta, contentBlockStop, "
+                "fails_after(events=5): this reply has 5 events (messageStart, contentBlockDelta, contentBlockStop, "
                 "messageStop, metadata); what ends it takes the place of one: 0 to 4."
             ),
         ),
@@ -86,7 +86,8 @@ STOP_REASONS = ", ".join(repr(reason) for reason in bedrock.enum("StopReason"))
         (
             lambda: reply.error("Slow", status=None),
             (
-                f"'Slow' is not an error of Bedrock Runtime. One of: {', '.join(sorted(bedrock.all_errors()))}. "
+                "error(name='Slow'): it is not an error of Bedrock Runtime. One of: "
+                f"{', '.join(sorted(bedrock.all_errors()))}. "
                 "For one that is not in the model give its status=."
             ),
         ),

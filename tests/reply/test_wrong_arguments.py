@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import pytest
 
 from converse_harness import ConverseHarnessError, Reply, ReplyError, assemble, chunk, citing, faults, reply
+from converse_harness.errors import json_text
 
 
 class Odd:
@@ -125,6 +127,12 @@ PARAMETERS = [
 ]
 
 
+def check_pickled(error: ConverseHarnessError) -> None:
+    """Pickle an error as pools of processes do: no wrong value prevents it, and both texts stay."""
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), json_text(again)) == (str(error), json_text(error))
+
+
 @pytest.mark.parametrize(("name", "place"), PARAMETERS)
 def test_a_wrong_argument_gets_a_sentence_that_names_it(name: str, place: int) -> None:
     subject = SUBJECTS[name]
@@ -135,6 +143,7 @@ def test_a_wrong_argument_gets_a_sentence_that_names_it(name: str, place: int) -
             made = subject.function(*arguments, **options)
         except ConverseHarnessError as error:
             told = str(error)
+            check_pickled(error)
             named = (f"{name}(", f"{name}:", f"{name}.", parameter.name, *PATHS)
             assert any(each in told for each in named), told
             assert len(told) < 2500

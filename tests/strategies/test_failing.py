@@ -421,7 +421,7 @@ WRONG: dict[str, st.SearchStrategy[Any]] = {
     "out, or see the `level` and `transports` of converse_harness.faults.FAULTS.": (
         faulty_replies(levels=["frames"], operations=["Converse"])
     ),
-    "protocol_faults(seconds=just(0)): stall.lasting(0): a number of seconds, more than 0.": (
+    "protocol_faults(seconds=just(0)): stall.lasting(seconds=0): a number of seconds, more than 0.": (
         protocol_faults(names=["stall"], seconds=st.just(0))
     ),
     'faulty_replies: text "a", reset after 2 events has a fault already. Give replies= that are sound.': (

@@ -14,8 +14,9 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from converse_harness import bedrock
-from converse_harness.bedrock.api.checks import is_array, is_object, shown
+from converse_harness.bedrock.api.checks import is_array, is_object
 from converse_harness.errors import ReplyError
+from converse_harness.words import shown
 
 Span = int | range
 """Which units (characters, pages, chunks or blocks) of a source are cited: the position of one unit, or a range of

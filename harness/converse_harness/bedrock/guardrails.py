@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from converse_harness import bedrock
 from converse_harness.bedrock.api.beyond import MayBeAbsent
-from converse_harness.errors import ReplyError
+from converse_harness.errors import Advice, Argument, ReplyError, quoted
 from converse_harness.json_values import object_of
 from converse_harness.literals import GuardrailSide
 
@@ -340,6 +340,9 @@ def unmasked(text: str) -> str:
     return _MASK.sub(lambda mask: _EXAMPLES.get(mask[1], mask[1].replace("_", " ").capitalize()), text)
 
 
+_POLICY: Final = Advice("policy={...}.", '"policy": {...}.')
+
+
 def masks(text: str, original: str) -> list[tuple[str, str]]:
     """Return each mask of a text together with the original text that the mask replaced.
 
@@ -351,15 +354,20 @@ def masks(text: str, original: str) -> list[tuple[str, str]]:
     names = _MASK.findall(text)
     if not names:
         raise ReplyError(
-            f"guardrail_masked({text!r}): the text has no mask. Write what was masked as Bedrock does, 'My name is "
-            "{NAME}.' for instance; or give what was found as policy={...}."
+            Argument("guardrail_masked", "text", value=text),
+            ": the text has no mask. Write what was masked as Bedrock does, 'My name is {NAME}.' for instance; or give "
+            "what was found as ",
+            _POLICY,
         )
     pattern = "(.+?)".join(re.escape(part) for part in _MASK.split(text)[::2])
     stood = re.fullmatch(pattern, original, re.DOTALL)
     if stood is None:
         raise ReplyError(
-            f"original={original!r} is not {text!r} before masking: they differ in more than the masks. Make them "
-            "agree, or give what was found as policy={...}."
+            Argument("guardrail_masked", "original", value=original),
+            ": it is not ",
+            quoted(text),
+            " before masking: they differ in more than the masks. Make them agree, or give what was found as ",
+            _POLICY,
         )
     return list(zip(names, stood.groups(), strict=True))
 

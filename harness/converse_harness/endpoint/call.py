@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple, SupportsIndex, cast, overloa
 from converse_harness import bedrock
 from converse_harness.bedrock.api.service import nearest
 from converse_harness.bedrock.rules import Refusal
-from converse_harness.errors import ReplyError, StreamOrderError
+from converse_harness.errors import Argument, ReplyError, StreamOrderError, quoted_whole
 from converse_harness.features import with_methods_of_features
 from converse_harness.json_values import member_of, object_of
 from converse_harness.notes import Note
@@ -433,8 +433,9 @@ class Calls(Sequence[Call]):
             close = nearest(str(operation).replace("_", ""), known)
             hint, version = f" Did you mean {close!r}?" if close else "", bedrock.botocore_version()
             raise ReplyError(
-                f"calls.of({operation!r}): no operation of Bedrock has this name in botocore {version}.{hint} It takes "
-                f'the name of one operation, as "ConverseStream" or "CountTokens".{self._came()}'
+                Argument("calls.of", "operation", value=quoted_whole(operation)),
+                f": no operation of Bedrock has this name in botocore {version}.{hint} It takes "
+                f'the name of one operation, as "ConverseStream" or "CountTokens".{self._came()}',
             )
         return Calls(self._every, only=(operation,))
 

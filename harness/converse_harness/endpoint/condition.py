@@ -5,6 +5,7 @@ The functions `is_async` and `blame` handle all functions of the user: predicate
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -16,9 +17,10 @@ from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 from converse_harness.endpoint import operations
 from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.outputs import ANSWERED, check_operation
-from converse_harness.errors import Advice, ReplyError
+from converse_harness.errors import Advice, Argument, ReplyError, quoted_whole
 from converse_harness.reply.body import shorten
 from converse_harness.reply.reply import Reply
+from converse_harness.stream.arguments import wrong
 from converse_harness.user_lines import UserLine, calling_line, raising_line
 
 Pattern = str | re.Pattern[str]
@@ -168,20 +170,21 @@ class Condition:
         for name, value in given.items():
             in_bytes = isinstance(getattr(value, "pattern", ""), bytes)
             if name in _PATTERNS and (in_bytes or isinstance(value, type) or not isinstance(value, str | Searched)):
-                raise ReplyError(f"when({name}={value!r}): a glob such as '*haiku*', or a compiled re.Pattern.")
-        wrong = not callable(self.predicate) or isinstance(self.predicate, type) or is_async(self.predicate)
-        if self.predicate is not None and wrong:
+                raise wrong("when", name, quoted_whole(value), "a glob such as '*haiku*', or a compiled re.Pattern.")
+        unfit = not callable(self.predicate) or isinstance(self.predicate, type) or is_async(self.predicate)
+        if self.predicate is not None and unfit:
             raise ReplyError(
                 f"when({self.predicate!r}): the predicate is a plain function of the call, as lambda call: "
                 "len(call.messages) > 2. A text is given by name: when(last_user_text=...), when(model=...)."
             )
         if self.turn is not None and (type(self.turn) is not int or self.turn < 1):
-            raise ReplyError(f"when(turn={self.turn!r}): a whole number; the first answer of a conversation is turn 1.")
+            must = "a whole number; the first answer of a conversation is turn 1."
+            raise wrong("when", "turn", quoted_whole(self.turn), must)
         if self.operation is not None and self.operation not in SCRIPTED:
             allowed = (
                 f"one of {', '.join((*SCRIPTED, *NAMED))}; with an error, any operation of {' and '.join(ANSWERED)}."
             )
-            check_operation(self.operation, f"when(operation={self.operation!r}): ", allowed)
+            check_operation(self.operation, Argument("when", "operation", value=quoted_whole(self.operation)), allowed)
         tests = {name: _test(name, given[name]) for name in _SUBJECTS if name in given}
         object.__setattr__(self, "_tests", tests)
 
@@ -235,6 +238,12 @@ class Condition:
     def takes_time(self) -> bool:
         """Whether the condition may be slow to check, because a predicate or a pattern of another engine must run."""
         return any(not isinstance(value, str | int | re.Pattern) for value in self._given.values())
+
+    @property
+    def in_json(self) -> str:
+        """The condition as users of the control API write it, for example `when {"turn": 1}`."""
+        patterns = {name: {"regex": value.pattern} for name, value in self._given.items() if hasattr(value, "pattern")}
+        return f"when {json.dumps(self._given | patterns, ensure_ascii=False, default=repr)}"
 
     def __str__(self) -> str:
         parts = (

@@ -151,7 +151,10 @@ def _unexpected_operation(script: Script, call: Call, slots: Sequence[Slot]) -> 
 
 
 def _without_reply(script: Script, call: Call, first: str, advice: Advice) -> UnexpectedCall:
-    return UnexpectedCall(mask(f"{first}\n\n{_arrived([call])}\n{_scripted(script, call)}\n\n"), advice)
+    def text(*, in_json: bool) -> str:
+        return mask(f"{first}\n\n{_arrived([call])}\n{_scripted(script, call, in_json=in_json)}\n\n")
+
+    return UnexpectedCall(Advice(text(in_json=False), text(in_json=True)), advice)
 
 
 def _missed(script: Script, call: Call, missed: Sequence[Missed]) -> UnexpectedCall:
@@ -159,13 +162,18 @@ def _missed(script: Script, call: Call, missed: Sequence[Missed]) -> UnexpectedC
 
     The error lists the reason for each recording in `missed`, and the other replies of the script.
     """
-    head = _arrived([call])
-    if describe(script, recordings=False):
-        head += f"\n{_scripted(script, call, recordings=False)}"
-    if len(missed) == 1:
-        return UnexpectedCall(mask(f"{missed[0].first}\n\n{head}\n{missed[0].told}"))
-    first = f"call {call.number} matches no exchange of {len(missed)} recordings."
-    return UnexpectedCall(mask("\n\n".join((first, head, *(f"{each.first}\n{each.told}" for each in missed)))))
+    others = bool(describe(script, recordings=False))
+
+    def text(*, in_json: bool) -> str:
+        head = _arrived([call])
+        if others:
+            head += f"\n{_scripted(script, call, recordings=False, in_json=in_json)}"
+        if len(missed) == 1:
+            return mask(f"{missed[0].first}\n\n{head}\n{missed[0].told}")
+        first = f"call {call.number} matches no exchange of {len(missed)} recordings."
+        return mask("\n\n".join((first, head, *(f"{each.first}\n{each.told}" for each in missed))))
+
+    return UnexpectedCall(Advice(text(in_json=False), text(in_json=True)))
 
 
 def refused_request(call: Call, refusal: Refusal) -> RefusedRequest:
@@ -253,7 +261,11 @@ def unused_replies(script: Script, calls: Sequence[Call], unused: Sequence[Slot]
     count = sum((slot.uses or 0) - len(slot.used_by) for slot in unused)
     first = f"{counted(count, 'scripted reply was', 'scripted replies were')} not used."
     asked = _arrived(calls, before=True) if calls else "arrived   nothing: no call reached the fake"
-    return UnusedReplies(mask(f"{first}\n\n{_scripted(script)}\n{asked}\n\n"), _ADVICE["unused"])
+
+    def text(*, in_json: bool) -> str:
+        return mask(f"{first}\n\n{_scripted(script, in_json=in_json)}\n{asked}\n\n")
+
+    return UnusedReplies(Advice(text(in_json=False), text(in_json=True)), _ADVICE["unused"])
 
 
 def forgotten(script: Script, blocks: Sequence[ExpectedRefusal]) -> UnusedReplies | None:
@@ -300,9 +312,9 @@ def let_go(calls: Sequence[Call]) -> list[str]:
     return [f"{which} let go: the fake keeps the last {len(calls)} (keep_calls)"]
 
 
-def _scripted(script: Script, call: Call | None = None, *, recordings: bool = True) -> str:
+def _scripted(script: Script, call: Call | None = None, *, recordings: bool = True, in_json: bool = False) -> str:
     """List the replies of the script, one per line. Each line also shows which calls have used the reply."""
-    described = describe(script, call, recordings=recordings)
+    described = describe(script, call, recordings=recordings, in_json=in_json)
     rows = [(f"{number}. {what}", state) for number, (what, state) in enumerate(described, 1)]
     if len(rows) > _ROWS:
         # In a long recording, the unused exchanges are more informative than the used ones. Therefore used ones are

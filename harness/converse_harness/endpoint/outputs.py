@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from converse_harness import bedrock
 from converse_harness.endpoint.call import SCRIPTED, Call
-from converse_harness.errors import Advice, ReplyError
+from converse_harness.errors import Advice, Argument, ReplyError
 from converse_harness.reply.operation_output import OperationOutput
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.http import HttpResponse, json_response
@@ -53,20 +53,20 @@ def no_handler(operation: str) -> str | None:
     return None
 
 
-def check_operation(operation: object, by: str, otherwise: str = "") -> None:
-    """Raise ReplyError unless a script can answer the operation.
+def check_operation(operation: object, at: Argument, otherwise: str = "") -> None:
+    """Raise ReplyError unless a script can answer the operation, which is the argument `at`.
 
-    The error's text begins with `by`. For users of the control API, it ends with `otherwise`.
+    For users of the control API, the error's text ends with `otherwise`.
     """
     if not isinstance(operation, str):
-        raise ReplyError(by, Advice('an operation is given by its name, as "InvokeModel".', otherwise))
+        raise ReplyError(at, ": ", Advice('an operation is given by its name, as "InvokeModel".', otherwise))
     refused = no_handler(operation)
     if refused is not None:
-        raise ReplyError(by, Advice(refused, otherwise))
+        raise ReplyError(at, ": ", Advice(refused, otherwise))
     try:
         bedrock.check_operation(operation)
     except bedrock.NotInModel as error:
-        raise ReplyError(by, Advice(str(error), otherwise)) from None
+        raise ReplyError(at, ": ", Advice(str(error), otherwise)) from None
 
 
 def check_output(operation: str, members: Mapping[str, Any]) -> None:

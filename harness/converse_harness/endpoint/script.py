@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Protocol, cast, runtime_checkable
 
 from converse_harness import reply
-from converse_harness.bedrock.api.checks import shown
 from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.condition import Condition, blame, check_answer, is_async
 from converse_harness.endpoint.operations import is_failure
@@ -19,7 +18,7 @@ from converse_harness.reply.operation_output import OperationOutput, output
 from converse_harness.reply.reply import Reply
 from converse_harness.reply.usable import Usable
 from converse_harness.user_lines import UserLine, calling_line
-from converse_harness.words import counted, plural
+from converse_harness.words import counted, plural, shown
 
 Answering = Reply | Callable[[Call], Reply]
 """A Reply, or a function that computes a Reply from the call."""
@@ -69,7 +68,7 @@ def check_answers(operation: str, answers: Iterable[object], before: str) -> lis
             elif isinstance(given, Reply):
                 check_answer(operation, given)
         except ReplyError as error:
-            raise ReplyError(before, Advice(str(error), error.in_json)) from None
+            raise ReplyError(before, *error.parts) from None
         if callable(given) and not isinstance(given, Usable | type):
             check_responder(given, before)
         elif not isinstance(given, OperationOutput | Reply):
@@ -343,12 +342,15 @@ class Queue:
             self._spent += 1
         return self.slots[self._spent] if self._spent < len(self.slots) else None
 
-    def where(self, slot: Slot) -> str:
+    def where(self, slot: Slot, *, in_json: bool = False) -> str:
         """Return a prefix for a line of text about the slot: the title or the condition of the queue. It may be empty.
 
-        Here all slots have the same prefix. The queue of a recording overrides this method.
+        If `in_json` is true, the text is for users of the control API. Here all slots have the same prefix. The queue
+        of a recording overrides this method.
         """
-        title = self.title or (str(self.condition) if self.condition is not None else "")
+        title = self.title
+        if not title and self.condition is not None:
+            title = self.condition.in_json if in_json else str(self.condition)
         return f"{title}: " if title else ""
 
     def explain(self, call: Call) -> Missed | None:
@@ -479,12 +481,15 @@ def _named(operation: str | None) -> Sequence[str | None]:
     return (None,) if operation in SCRIPTED else () if operation is None else (operation,)
 
 
-def describe(script: Script, call: Call | None = None, *, recordings: bool = True) -> list[tuple[str, str]]:
+def describe(
+    script: Script, call: Call | None = None, *, recordings: bool = True, in_json: bool = False
+) -> list[tuple[str, str]]:
     """Return two texts for each slot: a summary of its reply, and its state.
 
     If `call` does not meet the condition of the slot, the state lists the parts of the condition that fail. Otherwise
     the state lists the calls that used the slot. Slots with the fewest failing parts come first. Slots for another
-    operation than that of `call` are left out. `recordings=False` leaves out the slots of recordings.
+    operation than that of `call` are left out. `recordings=False` leaves out the slots of recordings. With
+    `in_json=True`, conditions are written as users of the control API write them.
     """
     rows: list[tuple[int, str, str]] = []
     for queue, slot in script.slots():
@@ -495,7 +500,7 @@ def describe(script: Script, call: Call | None = None, *, recordings: bool = Tru
             continue
         misses = queue.condition.misses(call) if call is not None and queue.condition is not None else []
         state = f"no match: {', '.join(misses)}" if misses else _used(slot)
-        rows.append((len(misses), queue.where(slot) + slot.summary, state))
+        rows.append((len(misses), queue.where(slot, in_json=in_json) + slot.summary, state))
     rows.sort(key=lambda row: row[0])
     return [(what, state) for _, what, state in rows]
 

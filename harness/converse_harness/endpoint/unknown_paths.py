@@ -10,7 +10,7 @@ from converse_harness.bedrock.api.service import nearest
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.operations import route
 from converse_harness.endpoint.outputs import ANSWERED
-from converse_harness.errors import Advice
+from converse_harness.errors import NOTHING, Advice
 from converse_harness.stream.http import UNKNOWN_OPERATION, HttpResponse, Request, json_response
 
 _SILENCE: Final = (
@@ -73,7 +73,7 @@ class PathProblem(NamedTuple):
 
     first: str
     last: str
-    advice: Advice | None = None
+    advice: Advice = NOTHING
 
 
 def gets_no_answer(call: Call) -> bool:

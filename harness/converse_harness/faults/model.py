@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, get_args
 
 from converse_harness.bedrock.api.checks import is_object
-from converse_harness.errors import ReplyError, StreamOrderError
+from converse_harness.errors import Advice, Argument, ReplyError, StreamOrderError, quoted_whole
 from converse_harness.stream.grammar import BLOCK_EVENTS, symbol
 from converse_harness.stream.http import HttpResponse
 from converse_harness.words import counted
@@ -98,7 +98,8 @@ class Fault:
         if self.seconds is None:
             raise ReplyError(f"{self.name} has no duration. Those that last: {', '.join(DURATIONS)}.")
         if type(seconds) not in (int, float) or not 0 < seconds < float("inf"):
-            raise ReplyError(f"{self.name}.lasting({seconds!r}): a number of seconds, more than 0.")
+            given = Argument(f"{self.name}.lasting", "seconds", value=quoted_whole(seconds))
+            raise ReplyError(given, ": a number of seconds, more than 0.")
         return replace(self, seconds=seconds)
 
     def __repr__(self) -> str:
@@ -138,6 +139,17 @@ class FaultPlacement:
         return f"{name} {at}"
 
 
+def in_broken(fault: Fault, after: int | None = None) -> Argument:
+    """Return the argument of a call of `broken`, for errors about this fault; `after` is the wrong argument if given.
+
+    >>> in_broken(Fault("reset", "", "connection", "between", ""), 50).python
+    'broken(reset, after=50)'
+    """
+    if after is None:
+        return Argument("broken", "fault", value=Advice(fault.name, f'"{fault.name}"'))
+    return Argument("broken", "after", value=after, beside=fault.name)
+
+
 def place(fault: Fault, after: int | None, events: int) -> FaultPlacement:
     """Return the placement of a fault in an answer with `events` events. `after` is its position, by default the
     middle.
@@ -146,14 +158,16 @@ def place(fault: Fault, after: int | None, events: int) -> FaultPlacement:
     """
     if fault.place == "whole answer":
         if after is not None:
-            raise ReplyError(f"broken({fault.name}, after={after!r}): it is of the whole answer; leave out after=.")
+            raise ReplyError(
+                in_broken(fault, after), ": it is of the whole answer; leave out ", Advice("after=.", "after.")
+            )
         return FaultPlacement(fault, 0, events)
     most = events - 1 if fault.place == "in event" else events
     if most < 0:
-        raise ReplyError(f"broken({fault.name}): this reply has no event that could be so broken.")
+        raise ReplyError(in_broken(fault), ": this reply has no event that could be so broken.")
     chosen = events // 2 if after is None else after
     if type(chosen) is not int or not 0 <= chosen <= most:
-        raise ReplyError(f"broken({fault.name}, after={after!r}): this reply has {events} events; 0 to {most}.")
+        raise ReplyError(in_broken(fault, after), f": this reply has {events} events; 0 to {most}.")
     return FaultPlacement(fault, chosen, events)
 
 

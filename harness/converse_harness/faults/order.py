@@ -80,13 +80,14 @@ class OrderFault(Fault):
         if not places:
             kinds = ", ".join(map(kind, events)) or "none"
             raise ReplyError(
-                f"broken({self.name}): no event of this reply can be so broken. Its events: {kinds}. "
-                "Break a reply that has such an event, or break this one otherwise."
+                model.in_broken(self),
+                f": no event of this reply can be so broken. Its events: {kinds}. Break a reply that has such an "
+                "event, or break this one otherwise.",
             )
         chosen = places[len(places) // 2] if after is None else after
         if type(chosen) is not int or chosen not in places:
             listed = ", ".join(map(str, places))
-            raise ReplyError(f"broken({self.name}, after={after!r}): in this reply it can be at event {listed}.")
+            raise ReplyError(model.in_broken(self, after), f": in this reply it can be at event {listed}.")
         return FaultPlacement(self, chosen, len(events))
 
 

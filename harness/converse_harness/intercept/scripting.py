@@ -19,7 +19,7 @@ from converse_harness.endpoint.expected_refusals.expected import ExpectedRefusal
 from converse_harness.endpoint.failure_texts import unused_replies
 from converse_harness.endpoint.outputs import Answer, check_operation
 from converse_harness.endpoint.script import Queue, Replies, Responder, Slot, check_some
-from converse_harness.errors import FakeNotOpenWarning, ReplyError
+from converse_harness.errors import Argument, FakeNotOpenWarning, ReplyError
 from converse_harness.faults.model import Transport
 from converse_harness.features import with_methods_of_features
 from converse_harness.literals import ScriptedOperation
@@ -232,7 +232,7 @@ class Scripting(Improvises):
         the operation, and for a name that is not an operation of Bedrock Runtime or of the control plane. Converse,
         ConverseStream, and other operations that answer with a stream of events also raise ReplyError.
         """
-        check_operation(name, f"on_operation({name!r}, ...): ")
+        check_operation(name, Argument("on_operation", beside=f"{name!r}, ..."))
         if not answers:
             raise ReplyError(
                 f"on_operation({name!r}): it needs an answer after the name, as "

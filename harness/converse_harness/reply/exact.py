@@ -6,14 +6,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
 from converse_harness import bedrock
-from converse_harness.bedrock.api.checks import is_array, is_object, shown
-from converse_harness.errors import Advice, ReplyError, StreamOrderError
+from converse_harness.bedrock.api.checks import is_array, is_object
+from converse_harness.errors import Advice, Argument, ReplyError, StreamOrderError
 from converse_harness.reply.body import KEYWORDS, EventsBody
 from converse_harness.reply.failures import error
 from converse_harness.reply.messages import answer, check_encodable
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.arguments import (
     AN_EVENT,
+    Path,
+    built_by,
     check_flag,
     copied,
     each_event,
@@ -26,6 +28,7 @@ from converse_harness.stream.arguments import (
 from converse_harness.stream.assemble import OPTIONS, Response
 from converse_harness.stream.grammar import check_beginning, kind
 from converse_harness.types.streaming import StreamEvent
+from converse_harness.words import shown
 
 
 def events(events: Iterable[StreamEvent | Mapping[str, object]], *, strict: bool = True) -> Reply:
@@ -70,6 +73,11 @@ def response(
     <Reply ThrottlingException (429) "Slow down.">
     """
     check_flag("response", strict=strict)
+    with built_by("response", _MADE_FROM if is_object(response) and "stream" in response else _MADE_FROM_EVENTS):
+        return _as_pasted(response, strict=strict)
+
+
+def _as_pasted(response: object, *, strict: bool) -> Reply:
     if isinstance(response, Response):
         return _of_converse(_members_of(response), strict=strict)
     given: Any = response
@@ -94,12 +102,29 @@ def response(
         return _of_error(given)
     if has_content(given):
         raise ReplyError(
-            "response() got a Message, not a response. Use ",
+            Argument("response"),
+            " got a Message, not a response. Use ",
             Advice('reply.message(*message["content"]).', 'a "message" reply with its blocks.'),
         )
     listed = ", ".join(map(repr, given)) or "no member"
-    raise ReplyError(f"response() got a dict with {listed}; it must be {_A_RESPONSE}.")
+    raise ReplyError(Argument("response"), f" got a dict with {listed}; it must be {_A_RESPONSE}.")
 
+
+def _part(*path: str) -> Argument:
+    return Argument("response", "response", path)
+
+
+_MADE_FROM: Final[Mapping[Path, Argument]] = {
+    ("events",): _part("stream"),
+    ("content",): _part("output", "message", "content"),
+    ("stop_reason",): _part("stopReason"),
+    ("name",): _part("Error", "Code"),
+    ("message",): _part("Error", "Message"),
+    **{(KEYWORDS.get(name, name),): _part(name) for name in OPTIONS},
+}
+"""The parts of a response from which the arguments of `events`, `message` and `error` are made."""
+
+_MADE_FROM_EVENTS: Final[Mapping[Path, Argument]] = {**_MADE_FROM, ("events",): _part()}
 
 _A_RESPONSE: Final = (
     "a response of boto3: a dict with 'output' (Converse), a dict with 'stream' or a list of events (ConverseStream), "
@@ -113,12 +138,14 @@ _USE_RESPONSE: Final = Advice("reply.response(...).", 'a "response" reply.')
 def _listed(events: object) -> list[Mapping[str, Any]]:
     if is_whole_response(events):
         raise ReplyError(
-            "events() got a whole response of boto3, not a list of events. For a response as pasted use ",
+            Argument("events"),
+            " got a whole response of boto3, not a list of events. For a response as pasted use ",
             _USE_RESPONSE,
         )
     if isinstance(events, Mapping):
         raise ReplyError(
-            "events() got a dict; it must be a list of events, even of one: ",
+            Argument("events"),
+            " got a dict; it must be a list of events, even of one: ",
             Advice(f"reply.events([{AN_EVENT}]).", f"[{AN_EVENT}]."),
         )
     return list(each_event("events", events))
@@ -138,17 +165,19 @@ def _unfinished(events: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _checked(index: int, event: Mapping[str, Any], *, strict: bool) -> dict[str, Any]:
+    at = Argument(name="events", path=(index,))
     if is_whole_response(event):
-        raise ReplyError(f"events[{index}] is a whole response of boto3. For a response as pasted use ", _USE_RESPONSE)
+        raise ReplyError(at, " is a whole response of boto3. For a response as pasted use ", _USE_RESPONSE)
     try:
         name = kind(event)
     except StreamOrderError as error:
-        raise StreamOrderError(f"events[{index}]: {error}") from None
+        raise StreamOrderError(at, ": ", *error.parts) from None
     if not is_object(event[name]):
-        raise ReplyError(f"events[{index}].{name} is {shown(event[name])}; an event is a mapping of its members.")
+        came = Advice(f" is {shown(event[name])}", f" is {shown(event[name], in_json=True)}")
+        raise ReplyError(at._replace(path=(index, name)), came, "; an event is a mapping of its members.")
     if strict:
-        bedrock.check("ConverseStreamOutput", event, root=f"events[{index}]")
-    copy = dict(copied(f"events[{index}]", event))
+        bedrock.check("ConverseStreamOutput", event, root=at)
+    copy = dict(copied(at, event))
     if not strict:
         check_encodable(copy, index)
     return copy
@@ -169,13 +198,13 @@ def _of_converse(response: Mapping[str, Any], *, strict: bool) -> Reply:
     said = output.get("message") if is_object(output) else None
     if not is_object(said) or not is_array(said.get("content")):
         raise ReplyError(
-            f"response(): output is {shown(output)}; it must be {{'message': {{'role': 'assistant', 'content': "
-            "[...]}}, as in a ConverseResponse."
+            _part("output"),
+            f" is {shown(output)}; it must be {{'message': {{'role': 'assistant', 'content': [...]}}, as in a "
+            "ConverseResponse.",
         )
     if said.get("role") != "assistant":
-        raise ReplyError(
-            f"response(): output.message.role is {shown(said.get('role'))}; an answer has the role 'assistant'."
-        )
+        problem = f" is {shown(said.get('role'))}; an answer has the role 'assistant'."
+        raise ReplyError(_part("output", "message", "role"), problem)
     options = members(response, *OPTIONS)
     return answer(said["content"], response.get("stopReason"), options, strict=strict, as_given=True)
 
@@ -184,13 +213,14 @@ def _of_error(response: Mapping[str, Any]) -> Reply:
     told = response["Error"]
     if not is_object(told) or not isinstance(told.get("Code"), str):
         raise ReplyError(
-            f"response(): Error is {shown(told)}; it must be {{'Code': '...', 'Message': '...'}}, as in the response "
-            "of a ClientError."
+            _part("Error"),
+            f" is {shown(told)}; it must be {{'Code': '...', 'Message': '...'}}, as in the response of a ClientError.",
         )
     name: str = told["Code"]
     if name in bedrock.stream_exceptions():
         raise ReplyError(
-            f"response(): {name} came inside a stream. Write the events before it, and then the exception: ",
+            _part("Error", "Code"),
+            f" is {name}, which came inside a stream. Write the events before it, and then the exception: ",
             Advice(
                 f'reply.events([..., {{"{name}": {{"message": "..."}}}}]).',
                 f'{{"events": [..., {{"{name}": {{"message": "..."}}}}]}}.',
@@ -208,6 +238,9 @@ def _check_known(response: Mapping[str, Any], known: Iterable[str], *, strict: b
     unknown = [name for name in response if name not in (*allowed, "ResponseMetadata")]
     if strict and unknown:
         raise ReplyError(
-            f"response() has the unknown member {shown(unknown[0])}; a response of this kind has {', '.join(allowed)}. "
-            "Take it out, or leave it to strict=False, which ignores it."
+            Argument("response"),
+            f" has the unknown member {shown(unknown[0])}; a response of this kind has {', '.join(allowed)}. Take it "
+            "out, or leave it to ",
+            Advice("strict=False", '"strict": false'),
+            ", which ignores it.",
         )

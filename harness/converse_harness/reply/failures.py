@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from typing import Any, Final, overload
 
 from converse_harness import bedrock, faults
-from converse_harness.bedrock.api.checks import shown
 from converse_harness.bedrock.families import OVERFLOWS, THROTTLES, Wording, usual
-from converse_harness.errors import Advice, ReplyError
+from converse_harness.errors import Advice, Argument, ReplyError
 from converse_harness.literals import ErrorName, OverflowWording, ThrottleWording
 from converse_harness.reply.body import ErrorBody, MessageBody
 from converse_harness.reply.reply import Reply
-from converse_harness.stream.arguments import check_json, check_optional_text, check_text, did_you_mean
+from converse_harness.stream.arguments import built_by, check_json, check_optional_text, check_text, did_you_mean, wrong
 from converse_harness.stream.http import ERROR_NAME
 
 _NOTHING: Final = Reply(MessageBody((), "end_turn"))
@@ -69,23 +68,28 @@ def error(name: str, message: str | None = None, *, status: int | None = None, *
     shapes = bedrock.all_errors()
     body = {"message": usual(name) if message is None else message, **members}
     if status is None and name == "UnknownOperationException":
-        raise ReplyError(
-            f"{name!r} is no HTTP error: Bedrock sends it in a body with the status 200. Write ",
+        raise wrong(
+            "error",
+            "name",
+            name,
+            "it is no HTTP error: Bedrock sends it in a body with the status 200. Write ",
             Advice("reply.unknown_operation().", '{"unknown_operation": true}.'),
         )
     if status is None and name not in shapes:
-        raise ReplyError(
-            f"{name!r} is not an error of Bedrock Runtime{did_you_mean(name, shapes)} "
+        raise wrong(
+            "error",
+            "name",
+            name,
+            f"it is not an error of Bedrock Runtime{did_you_mean(name, shapes)} "
             f"One of: {', '.join(sorted(shapes))}. For one that is not in the model ",
             Advice("give its status=.", 'give its "status": {"error": {"name": "...", "status": 418}}.'),
         )
     given = shapes[name].status if status is None else status
     if type(given) is not int or not 400 <= given <= 599:
-        raise ReplyError(
-            f"error(status={shown(given)}): the HTTP status of an error is a whole number from 400 to 599."
-        )
+        raise wrong("error", "status", given, "the HTTP status of an error is a whole number from 400 to 599.")
     if name in shapes:
-        bedrock.check(name, body, root=name)
+        with built_by("error", {(name, "message"): "message"}):
+            bedrock.check(name, body, root=name)
     else:
         check_json(name, body)
     return Reply(ErrorBody(name, given, body))
@@ -104,11 +108,15 @@ def throttled(message: str | None = None, *, wording: ThrottleWording | None = N
     <Reply ThrottlingException (429) "Too many tokens, please wait before trying again.">
     """
     if message is not None and wording is not None:
-        raise ReplyError(f"throttled({message!r}, wording={wording!r}): give the message or the name of a wording.")
+        both = Argument("throttled", beside=f"{message!r}, wording={wording!r}")
+        raise ReplyError(both, ": give the message or the name of a wording.")
     check_optional_text("throttled", message=message)
     if message in THROTTLES:
-        raise ReplyError(
-            f"throttled({message!r}): this is the name of a wording; the message is a text. Write ",
+        raise wrong(
+            "throttled",
+            "message",
+            message,
+            _IS_A_WORDING,
             Advice(f'reply.throttled(wording="{message}").', f'{{"throttled": {{"wording": "{message}"}}}}.'),
         )
     if wording is not None:
@@ -150,8 +158,11 @@ def validation_error(message: str) -> Reply:
     """
     check_text("validation_error", message=message)
     if message in OVERFLOWS:
-        raise ReplyError(
-            f"validation_error({message!r}): this is the name of a wording; the message is a text. Write ",
+        raise wrong(
+            "validation_error",
+            "message",
+            message,
+            _IS_A_WORDING,
             Advice(f'reply.context_overflow("{message}").', f'{{"context_overflow": "{message}"}}.'),
         )
     return error("ValidationException", message)
@@ -204,7 +215,10 @@ def model_error(
     """
     check_optional_text("model_error", message=message)
     given: dict[str, Any] = {"originalStatusCode": original_status_code, "resourceName": resource_name}
-    return error("ModelErrorException", message, **{name: value for name, value in given.items() if value is not None})
+    sources = {"originalStatusCode": "original_status_code", "resourceName": "resource_name"}
+    with built_by("model_error", {("ModelErrorException", member): name for member, name in sources.items()}):
+        members = {name: value for name, value in given.items() if value is not None}
+        return error("ModelErrorException", message, **members)
 
 
 def model_not_ready(message: str | None = None) -> Reply:
@@ -292,12 +306,12 @@ def _error(function: str, name: ErrorName, message: str | None) -> Reply:
 def _worded(function: str, wording: str, wordings: Mapping[Any, Wording]) -> Wording:
     # A value of a wrong type may be unhashable, so its type is checked first.
     if type(wording) is not str or wording not in wordings:
-        raise ReplyError(
-            f"{function}(wording={shown(wording)}): one of {', '.join(wordings)}. For another text use ",
-            _OWN_WORDS[function],
-        )
+        problem = f"one of {', '.join(wordings)}. For another text use "
+        raise wrong(function, "wording", wording, problem, _OWN_WORDS[function])
     return wordings[wording]
 
+
+_IS_A_WORDING: Final = "this is the name of a wording; the message is a text. Write "
 
 _OWN_WORDS: Final[Mapping[str, Advice]] = {
     "throttled": Advice("reply.throttled(message).", '{"throttled": {"message": "..."}}.'),
@@ -307,7 +321,10 @@ _OWN_WORDS: Final[Mapping[str, Advice]] = {
 
 def _check_name(name: str) -> None:
     if type(name) is not str or not ERROR_NAME.fullmatch(name):
-        raise ReplyError(
-            f"error(name={shown(name)}): this is no name of an error: it travels in the header x-amzn-ErrorType and is "
-            "made of ASCII letters, digits, '.', '_' and '-', for instance 'ThrottlingException'."
+        raise wrong(
+            "error",
+            "name",
+            name,
+            "this is no name of an error: it travels in the header x-amzn-ErrorType and is made of ASCII letters, "
+            "digits, '.', '_' and '-', for instance 'ThrottlingException'.",
         )

@@ -7,22 +7,32 @@ from typing import Any, Final
 
 from converse_harness import bedrock
 from converse_harness.bedrock import guardrails as rails
-from converse_harness.bedrock.api.checks import is_object, shown
+from converse_harness.bedrock.api.checks import is_object
 from converse_harness.bedrock.families import NEUTRAL, cut_text
-from converse_harness.errors import Advice, ReplyError
+from converse_harness.errors import Advice, Argument, ReplyError, quoted
 from converse_harness.literals import BlockingPolicy, GuardrailPolicy, GuardrailSide, MaskingPolicy, StopReason
 from converse_harness.reply.messages import message
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.arguments import (
+    Path,
+    built_by,
     check_flag,
     check_optional_text,
     check_text,
     did_you_mean,
-    pieces_of_one,
     texts,
+    wrong,
 )
 
 _MADE_BY: Final = {"BLOCKED": "guardrail_blocked", "ANONYMIZED": "guardrail_masked", "NONE": "guardrail_passed"}
+_MADE_FROM: Final[Mapping[Path, str]] = {
+    ("pieces", 0): "pieces",
+    ("trace", "guardrail", "modelOutput", 0): "original",
+    ("trace",): "the trace",
+}
+"""The arguments from which the parts of the message are made."""
+
+_SIDE: Final = {side: Advice(f"side={side!r}", f'"side": "{side}"') for side in rails.BOTH}
 _DOES: Final = {"BLOCKED": "block", "ANONYMIZED": "mask"}
 _NO_TOKENS: Final = {"inputTokens": 0, "outputTokens": 0}
 _NO_USAGE: Final = {**_NO_TOKENS, "totalTokens": 0, "serverToolUsage": dict[str, object]()}
@@ -69,20 +79,27 @@ def guardrail_blocked(
     if side == "input":
         if ours:
             raise ReplyError(
-                "guardrail_blocked(side='input') with original=, streamed= or input_assessment=: where the input is "
-                "blocked the model writes nothing. Use side='output', or leave them out."
+                Argument("guardrail_blocked", "side", value=side),
+                " with ",
+                Advice("original=, streamed= or input_assessment=", "original, streamed or input_assessment"),
+                ": where the input is blocked the model writes nothing. Use ",
+                _SIDE["output"],
+                ", or leave them out.",
             )
         if usage is None:
             usage = _NO_USAGE
         elif is_object(usage):
             usage = {**_NO_TOKENS, **usage}
     if streamed == "":
-        raise ReplyError("guardrail_blocked(streamed=''): what was let through before is not empty; leave it out.")
+        must = "what was let through before is not empty; leave it out."
+        raise wrong("guardrail_blocked", "streamed", streamed, must)
     before = cut_text(streamed, NEUTRAL) if streamed else []
     told = _trace(side, assessment, original or (streamed or "") + text, guardrail_id, version, input_assessment)
     if original is not None:
         told["guardrail"]["modelOutput"] = [original]
-    return _answer("".join(before) + text, [*before, text], told if trace else None, usage, metrics)
+    pieces = [*before, text]
+    given = "streamed + text" if before else "text"
+    return _answer("guardrail_blocked", "".join(pieces), pieces, told if trace else None, usage, metrics, given=given)
 
 
 def guardrail_masked(
@@ -118,11 +135,13 @@ def guardrail_masked(
     check_text("guardrail_masked", text=text)
     check_optional_text("guardrail_masked", original=original)
     check_flag("guardrail_masked", trace=trace, omit_detected=omit_detected)
+    for name, value in (("text", text), ("original", original or "")):
+        bedrock.check("String", value, root=name)  # before findings are made from them, which an error would name
     if side == "input":
         if original is not None:
             raise ReplyError(
-                "guardrail_masked(side='input', original=...): the masks are in what the user wrote, and a reply does "
-                "not repeat that. Leave original out."
+                Argument("guardrail_masked", "original", value=original, beside="side='input'"),
+                ": the masks are in what the user wrote, and a reply does not repeat that. Leave original out.",
             )
         side, assessment = _assess("pii" if policy is None else policy, "ANONYMIZED", side, detected=not omit_detected)
         told = _trace(side, assessment, text, guardrail_id, version, None)
@@ -133,7 +152,7 @@ def guardrail_masked(
         )
         told = _trace(side, assessment, before, guardrail_id, version, input_assessment)
         told["guardrail"]["modelOutput"] = [before]
-    return _answer(text, pieces, told if trace else None, usage, metrics)
+    return _answer("guardrail_masked", text, pieces, told if trace else None, usage, metrics)
 
 
 def guardrail_passed(
@@ -161,31 +180,35 @@ def guardrail_passed(
     _check_said("guardrail_passed", text)
     side, assessment = _assess({} if policy is None else policy, "NONE", side or ("output" if policy is None else None))
     told = _trace(side, assessment, text, guardrail_id, version, input_assessment)
-    return _answer(text, pieces, told, usage, metrics, "end_turn")
+    return _answer("guardrail_passed", text, pieces, told, usage, metrics, "end_turn")
 
 
 def _check_said(function: str, text: str) -> None:
     """Raise ReplyError if `text` is not a string, or if it is the name of a policy, which would be a mistake."""
     check_text(function, text=text)
     if text in rails.POLICIES:
-        raise ReplyError(
-            f"{function}({text!r}): this is the name of a policy, and the first argument is the text of the answer. "
-            "Write ",
+        raise wrong(
+            function,
+            "text",
+            text,
+            "this is the name of a policy, and the first argument is the text of the answer. Write ",
             Advice(f'policy="{text}".', f'"policy": "{text}".'),
         )
 
 
 def _answer(
+    function: str,
     text: str,
     pieces: Sequence[str] | None,
     trace: Mapping[str, object] | None,
     usage: Mapping[str, object] | None,
     metrics: Mapping[str, object] | None,
     stop_reason: StopReason = "guardrail_intervened",
+    given: str = "text",
 ) -> Reply:
-    given = None if pieces is None else {0: texts("guardrail", "pieces", pieces)}
-    with pieces_of_one(0):
-        return message({"text": text}, stop_reason=stop_reason, trace=trace, pieces=given, usage=usage, metrics=metrics)
+    cut = None if pieces is None else {0: texts(function, "pieces", pieces)}
+    with built_by(function, {**_MADE_FROM, ("content", 0, "text"): given}):
+        return message({"text": text}, stop_reason=stop_reason, trace=trace, pieces=cut, usage=usage, metrics=metrics)
 
 
 def _assess(
@@ -204,47 +227,53 @@ def _assess(
     """
     by = _MADE_BY[action]
     if side not in (None, *rails.BOTH):
-        raise ReplyError(f"{by}(side={shown(side)}): where a guardrail looks is 'input' or 'output'.")
+        raise wrong(by, "side", side, "where a guardrail looks is 'input' or 'output'.")
     if isinstance(policy, str):
         if policy not in rails.POLICIES:
-            raise ReplyError(
-                f"{by}(policy={policy!r}): this is no policy of guardrails{did_you_mean(policy, rails.POLICIES)} "
-                f"One of: {', '.join(rails.POLICIES)}; or a GuardrailAssessment as a mapping."
-            )
+            near = did_you_mean(policy, rails.POLICIES)
+            names = ", ".join(rails.POLICIES)
+            must = f"this is no policy of guardrails{near} One of: {names}; or a GuardrailAssessment as a mapping."
+            raise wrong(by, "policy", policy, must)
         known = rails.POLICIES[policy]
         assessment = rails.found(known)
         if action != "NONE" and action not in rails.actions(known):
-            raise ReplyError(
-                f"{by}(policy={policy!r}): it cannot {_DOES[action]}. Those that can: {', '.join(rails.able(action))}. "
-                "What a guardrail only tells is ",
+            raise wrong(
+                by,
+                "policy",
+                policy,
+                f"it cannot {_DOES[action]}. Those that can: {', '.join(rails.able(action))}. What a guardrail only "
+                "tells is ",
                 Advice("reply.guardrail_passed(text, policy=...).", "guardrail_passed."),
             )
     elif isinstance(policy, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # user input
         assessment = dict(policy)
     else:
-        raise ReplyError(
-            f"{by}(policy={shown(policy)}): it must be one of {', '.join(rails.POLICIES)}, or a GuardrailAssessment."
-        )
+        raise wrong(by, "policy", policy, f"it must be one of {', '.join(rails.POLICIES)}, or a GuardrailAssessment.")
     assessment = _complete(assessment, action, "policy", detected=detected)
     happened = rails.done(assessment) - {"NONE"}
     if action == "NONE" and happened:
         raise ReplyError(
-            f"guardrail_passed: policy has a finding that is {', '.join(sorted(happened))}. Use ",
+            Argument("guardrail_passed", "policy"),
+            f" has a finding that is {', '.join(sorted(happened))}. Use ",
             Advice(
                 "reply.guardrail_blocked or reply.guardrail_masked for it.", "guardrail_blocked or guardrail_masked."
             ),
         )
     if action != "NONE" and rails.REASONS[action] != rails.reason(assessment):
         raise ReplyError(
-            f"policy={policy!r}: what is done most gravely is {rails.reason(assessment)!r}, and this reply says "
-            f"{rails.REASONS[action]!r} Give it a finding with action {action}."
+            Argument(name="policy", value=policy),
+            f": what is done most gravely is {rails.reason(assessment)!r}, and this reply says "
+            f"{rails.REASONS[action]!r} Give it a finding with action {action}.",
         )
     found = rails.policies_in(assessment)
     sides: list[GuardrailSide] = [each for each in rails.BOTH if all(each in rule.sides for rule in found)]
     chosen = side or (usual if usual in sides else sides[0])
     if chosen not in sides:
         raise ReplyError(
-            f"policy={policy!r} looks at the {sides[0]} alone, not at the {chosen}. Use side={sides[0]!r}."
+            Argument(name="policy", value=policy),
+            f": it looks at the {sides[0]} alone, not at the {chosen}. Use ",
+            _SIDE[sides[0]],
+            ".",
         )
     return chosen, assessment
 
@@ -290,8 +319,11 @@ def _masked(text: str, original: str, policy: str | Mapping[str, object] | None)
     if others and found["sensitiveInformationPolicy"].get(others):
         names = [each.get("type") or each["name"] for each in found["sensitiveInformationPolicy"][others]]
         raise ReplyError(
-            f"policy={policy!r}, and {text!r} has {', '.join(f'{{{name}}}' for name in names)}. Leave policy out, or "
-            f"write only masks of {policy}. Personal data: {', '.join(bedrock.enum('GuardrailPiiEntityType'))}."
+            Argument(name="policy", value=policy),
+            ", and ",
+            quoted(text),
+            f" has {', '.join(f'{{{name}}}' for name in names)}. Leave policy out, or "
+            f"write only masks of {policy}. Personal data: {', '.join(bedrock.enum('GuardrailPiiEntityType'))}.",
         )
     return found
 

@@ -7,20 +7,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, overload
 
 from converse_harness import bedrock
-from converse_harness.bedrock.api.checks import is_array, is_object, shown
-from converse_harness.errors import Advice, ReplyError
+from converse_harness.bedrock.api.checks import is_array, is_object
+from converse_harness.errors import Advice, Argument, ReplyError
 from converse_harness.literals import StopReason
 from converse_harness.reply.body import KEYWORDS, UNNAMED_TOOL_USE, USUAL_SIGNATURE, MessageBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.arguments import (
+    Path,
+    built_by,
     check_flag,
     check_optional_text,
     check_text,
+    check_text_at,
     copied,
     has_content,
     is_whole_response,
     pieces_by_block,
-    pieces_of_one,
     texts,
     wrong,
 )
@@ -30,6 +32,7 @@ from converse_harness.stream.grammar import UNIONS
 from converse_harness.types.citations import Citation
 from converse_harness.types.content import ContentBlock
 from converse_harness.types.event_loop import Metrics, Usage
+from converse_harness.words import shown
 
 _FUTURE: Final = frozenset(
     {
@@ -165,7 +168,7 @@ def answer(
             bedrock.check(shape, whole, root=KEYWORDS.get(name, name), allowing=() if strict else _FUTURE_OPTIONS)
             if strict and name == "usage" and is_object(value):
                 _check_total(value)
-        options[name] = copied(KEYWORDS.get(name, name), value)
+        options[name] = copied(Argument(name=KEYWORDS.get(name, name)), value)
     cut = pieces_by_block("message", pieces)
     body = MessageBody(blocks, reason, pieces=cut, options=options, strict=strict, as_given=as_given)
     reply = Reply(body)
@@ -193,8 +196,9 @@ def _check_total(usage: Mapping[str, Any]) -> None:
     else:
         return
     raise ReplyError(
-        f"usage.totalTokens is {total}: {problem}. Leave out totalTokens, which is then computed; or, for a total that "
-        "does not add up, ",
+        Argument(name="usage", path=("totalTokens",)),
+        f" is {total}: {problem}. Leave out totalTokens, which is then computed; or, for a total that does not add "
+        "up, ",
         Advice("reply.message(..., strict=False).", 'a "message" with "strict": false.'),
     )
 
@@ -204,30 +208,34 @@ def _checked(index: int, block: object, *, strict: bool) -> Mapping[str, Any]:
 
     Raises ReplyError if `block` is not a ContentBlock.
     """
+    at = Argument("message", "content", (index,))
     if is_object(block) and is_whole_response(block):
         raise ReplyError(
-            f"message(): content[{index}] is a whole response of boto3, with {', '.join(map(repr, block))}. For a "
-            "response as pasted use ",
+            at,
+            f" is a whole response of boto3, with {', '.join(map(repr, block))}. For a response as pasted use ",
             Advice("reply.response(...).", 'a "response" reply.'),
         )
     if has_content(block):
         raise ReplyError(
-            f"message(): content[{index}] is a whole Message, with 'role' and 'content'. Give its ",
+            at,
+            " is a whole Message, with 'role' and 'content'. Give its ",
             Advice('blocks: reply.message(*message["content"]).', 'blocks, the value of "content".'),
         )
     if is_array(block):
         raise ReplyError(
-            f"message(): content[{index}] is a {type(block).__name__}, {shown(block)}; a block is a JSON ",
+            at,
+            f" is a {type(block).__name__}, {shown(block)}; a block is a JSON ",
             Advice("object, and an argument of its own: reply.message(*blocks).", "object."),
         )
     if isinstance(block, str):
         raise ReplyError(
-            f"message(): content[{index}] is {shown(block)}, a str; a block is a dict. Use reply.text(...), or write "
-            'it as {"text": "..."}.'
+            at,
+            f' is {shown(block)}, a str; a block is a dict. Use reply.text(...), or write it as {{"text": "..."}}.',
         )
     named = _named(block)
-    bedrock.check("ContentBlock", named, root=f"content[{index}]", allowing=() if strict else _FUTURE)
-    return copied(f"content[{index}]", named)
+    at = Argument(name="content", path=(index,))
+    bedrock.check("ContentBlock", named, root=at, allowing=() if strict else _FUTURE)
+    return copied(at, named)
 
 
 def _check_streamable(event: Mapping[str, Any]) -> None:
@@ -243,7 +251,8 @@ def check_encodable(event: Mapping[str, Any], index: int) -> None:
     try:
         encode_event(event)
     except NOT_ENCODED as error:
-        raise ReplyError(f"events[{index}] cannot be sent: {error}. Events are JSON, with bytes for blobs.") from None
+        problem = f" cannot be sent: {error}. Events are JSON, with bytes for blobs."
+        raise ReplyError(Argument(name="events", path=(index,)), problem) from None
 
 
 def _named(block: Any) -> Any:
@@ -254,7 +263,7 @@ def _named(block: Any) -> Any:
             return block
 
 
-_NO_INPUT: Final = "it must be a dict, the JSON object of the tool's arguments. For an input that is no object use "
+_FIRST_TEXT: Final = ("content", 0, "text")
 
 _USE_MESSAGE: Final = Advice(
     'reply.message({"toolUse": {"name": ..., "input": ...}}).',
@@ -278,7 +287,7 @@ def text(
     <Reply text "18 °C and sunny.">
     """
     check_text("text", text=text)
-    with pieces_of_one(0):
+    with built_by("text", {_FIRST_TEXT: "text", ("pieces", 0): "pieces"}):
         return message({"text": text}, stop_reason=stop_reason, usage=usage, pieces=_pieces("text", 0, pieces))
 
 
@@ -332,11 +341,14 @@ def tool_use(
     >>> tool_use("get_weather", {"city": "Zürich"}, text="Let me look.")
     <Reply text "Let me look." + tool_use get_weather {"city": "Zürich"}>
     """
-    tool = _tool("tool_use", "", name, input)
+    given = (Argument("tool_use", "name", value=name), Argument("tool_use", "input", value=input))
+    tool, before = _tool(*given), _text_before("tool_use", text)
     if id is not None:
         tool["toolUseId"] = id
-    before = _text_before("tool_use", text)
-    with pieces_of_one(len(before)):
+    place = len(before)
+    made_from = _made_from(place, given)
+    made_from |= {("content", place, "toolUse", "toolUseId"): "id", ("pieces", place): "pieces"}
+    with built_by("tool_use", made_from):
         return message(
             *before,
             {"toolUse": tool},
@@ -363,10 +375,14 @@ def tool_uses(
     <Reply tool_use get_weather {"city": "Bern"} + tool_use get_weather {"city": "Chur"} + tool_use get_time {}>
     """
     if not uses:
-        raise ReplyError('tool_uses() has no tool. Give each as ("name", {...}), or its name alone.')
-    tools = [_use(place, use) for place, use in enumerate(uses)]
-    blocks = [{"toolUse": tool} for tool in tools]
-    return message(*_text_before("tool_uses", text), *blocks, usage=usage, strict=strict)
+        example = Advice('("name", {...})', '["name", {...}]')
+        raise ReplyError(Argument("tool_uses"), " has no tool. Give each as ", example, ", or its name alone.")
+    before = _text_before("tool_uses", text)
+    given = [_use(place, use) for place, use in enumerate(uses)]
+    blocks = [{"toolUse": _tool(*each)} for each in given]
+    made_from = _made_from(len(before), *given)
+    with built_by("tool_uses", made_from):
+        return message(*before, *blocks, usage=usage, strict=strict)
 
 
 def json(value: object, *, usage: Usage | Mapping[str, object] | None = None) -> Reply:
@@ -383,7 +399,8 @@ def json(value: object, *, usage: Usage | Mapping[str, object] | None = None) ->
         raise wrong(
             "json", "value", value, f"it is no JSON ({error}). JSON is dict with str keys, list, str, int, float, bool."
         ) from None
-    return text(written, usage=usage)
+    with built_by("json", {("text",): "value"}):
+        return text(written, usage=usage)
 
 
 def reasoning(
@@ -413,7 +430,14 @@ def reasoning(
     options = rest.options if usage is None else {**rest.options, "usage": usage}
     moved: dict[int, Sequence[str]] = {index + 1: each for index, each in (rest.pieces or {}).items()}
     moved |= _pieces("reasoning", 0, pieces) or {}
-    with pieces_of_one(0):
+    made_from = {
+        ("content", 0, "reasoningContent", "reasoningText", "text"): "reasoning",
+        ("content", 0, "reasoningContent", "redactedContent"): "reasoning",
+        ("content", 0, "reasoningContent", "reasoningText", "signature"): "signature",
+        ("content", 1, "text"): "then",
+        ("pieces", 0): "pieces",
+    }
+    with built_by("reasoning", made_from):
         return answer((block, *rest.content), rest.stop_reason, options, pieces=moved or None, strict=rest.strict)
 
 
@@ -437,23 +461,28 @@ def cited(
     'text "It is " + citationsContent + text " today."'
     """
     if not parts:
-        raise ReplyError("cited() has nothing to say. Give texts, and after each the Citations that it leans on.")
+        problem = " has nothing to say. Give texts, and after each the Citations that it leans on."
+        raise ReplyError(Argument("cited"), problem)
     found: list[tuple[str, list[Mapping[str, object]]]] = []
+    made_from: dict[Path, str | Argument] = {}
     for place, part in enumerate(parts):
+        at = Argument("cited", "parts", (place,))
         if isinstance(part, str):
+            block = ("content", len(found))
+            made_from |= {(*block, "text"): at, (*block, "citationsContent", "content", 0, "text"): at}
             found.append((part, []))
         elif isinstance(part, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # user input
-            bedrock.check("Citation", part, root=f"cited: parts[{place}]")
+            bedrock.check("Citation", part, root=at)
             if not found:
                 found.append(("", []))
             found[-1][1].append(part)
         else:
             raise ReplyError(
-                f"cited: parts[{place}] is {part!r}; a part is a text or a Citation of the AWS API, each an argument "
-                "of its own."
+                at, f" is {part!r}; a part is a text or a Citation of the AWS API, each an argument of its own."
             )
     content = [_block(text, citations) for text, citations in found]
-    return message(*content, stop_reason=stop_reason, usage=usage, pieces=pieces)
+    with built_by("cited", made_from):
+        return message(*content, stop_reason=stop_reason, usage=usage, pieces=pieces)
 
 
 def _block(text: str, citations: list[Mapping[str, object]]) -> dict[str, Any]:
@@ -473,26 +502,36 @@ def _text_before(call: str, text: str | None) -> list[dict[str, Any]]:
     return [] if text is None else [{"text": text}]
 
 
-def _tool(call: str, place: str, name: object, value: object) -> dict[str, Any]:
-    """Return a ToolUseBlock without an id.
-
-    `place` names the user's argument in errors; if empty, `name` and `input` do.
-    """
-    check_text(call, **{f"{place}[0]" if place else "name": name})
+def _tool(name: Argument, given: Argument) -> dict[str, Any]:
+    """Return a ToolUseBlock without an id, from the arguments that contain the tool's name and its input."""
+    check_text_at(name)
+    value = given.value
     if value is not None and not is_object(value):
-        raise wrong(call, f"{place}[1]" if place else "input", value, _NO_INPUT, _USE_MESSAGE)
-    return {"name": name, "input": {} if value is None else {**value}}
+        rest = ", the JSON object of the tool's arguments. For an input that is no object use "
+        raise ReplyError(given, ": it must be ", Advice("a dict", "an object"), rest, _USE_MESSAGE)
+    return {"name": name.value, "input": {} if value is None else {**value}}
 
 
-def _use(place: int, use: object) -> dict[str, Any]:
-    given = [use] if isinstance(use, str) else use
-    if not is_array(given) or not 1 <= len(given) <= 2:
-        must = 'it must be the name of a tool and its input, ("name", {...}), or the name alone.'
-        raise wrong("tool_uses", f"uses[{place}]", use, must)
-    if is_array(given[0]):
+def _use(place: int, use: object) -> tuple[Argument, Argument]:
+    """Return the parts of an argument of `tool_uses` that are a tool's name and its input."""
+    at = Argument("tool_uses", "uses", (place,), use)
+    if isinstance(use, str):
+        return at, at._replace(value=None)
+    if not is_array(use) or not 1 <= len(use) <= 2:
+        raise ReplyError(at, ': it must be the name of a tool and its input, ("name", {...}), or the name alone.')
+    if is_array(use[0]):
         must = 'each use is an argument of its own: reply.tool_uses(("name", {...}), ("name", {...})).'
-        raise wrong("tool_uses", f"uses[{place}]", use, must)
-    return _tool("tool_uses", f"uses[{place}]", given[0], given[1] if len(given) > 1 else None)
+        raise ReplyError(at, f": {must}")
+    given = use[1] if len(use) > 1 else None
+    return at._replace(path=(place, 0), value=use[0]), at._replace(path=(place, 1), value=given)
+
+
+def _made_from(before: int, *tools: tuple[Argument, Argument]) -> dict[Path, str | Argument]:
+    """Return the arguments from which the blocks of a message are made: `before` (0 or 1) texts, and then tool uses."""
+    found: dict[Path, str | Argument] = {_FIRST_TEXT: "text"}
+    for block, (name, given) in enumerate(tools, before):
+        found |= {("content", block, "toolUse", "name"): name, ("content", block, "toolUse", "input"): given}
+    return found
 
 
 def _thought(reasoning: object, signature: object) -> dict[str, Any]:
@@ -507,12 +546,8 @@ def _thought(reasoning: object, signature: object) -> dict[str, Any]:
     elif isinstance(signature, str):
         signed = {"signature": signature}
     else:
-        raise wrong(
-            "reasoning",
-            "signature",
-            signature,
-            "it must be the signature as str, True (as the model that is asked) or False (none).",
-        )
+        must = "it must be the signature as str, True (as the model that is asked) or False (none)."
+        raise wrong("reasoning", "signature", signature, must)
     return {"reasoningContent": {"reasoningText": {"text": reasoning, **signed}}}
 
 
@@ -524,24 +559,17 @@ def _message_of(then: object) -> MessageBody:
     if then is None:
         return MessageBody((), "end_turn")
     if isinstance(then, str):
-        check_text("reasoning", then=then)
         return MessageBody(({"text": then},), "end_turn")
     if not isinstance(then, Reply):
-        raise ReplyError(
-            f"reasoning(then={shown(then)}): it must be a text, or a reply with a message. Give blocks of the AWS "
-            "API as ",
-            Advice("reply.message(...).", 'a "message" reply.'),
-        )
+        problem = "it must be a text, or a reply with a message. Give blocks of the AWS API as "
+        raise wrong("reasoning", "then", then, problem, Advice("reply.message(...).", 'a "message" reply.'))
+    given = Advice(repr(then), then.summary)
     if not isinstance(then.body, MessageBody) or then.no_answer:
-        raise ReplyError(
-            f"reasoning(then={then!r}): it must be a message: text, tool_use, tool_uses, json, cited or message of ",
-            Advice("reply.", "a script."),
-        )
+        problem = "it must be a message: text, tool_use, tool_uses, json, cited or message of "
+        raise wrong("reasoning", "then", given, problem, Advice("reply.", "a script."))
     if not then.is_plain:
-        raise ReplyError(
-            f"reasoning(then={then!r}): say how the whole is sent, ",
-            Advice(
-                "as reply.reasoning(..., then).times(2) does.", 'as {"reasoning": ..., "then": ..., "times": 2} does.'
-            ),
+        how = Advice(
+            "as reply.reasoning(..., then).times(2) does.", 'as {"reasoning": ..., "then": ..., "times": 2} does.'
         )
+        raise wrong("reasoning", "then", given, "say how the whole is sent, ", how)
     return then.body

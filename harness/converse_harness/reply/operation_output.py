@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from converse_harness.bedrock.api.checks import shown
-from converse_harness.errors import ReplyError
 from converse_harness.reply.usable import Usable
+from converse_harness.stream.arguments import wrong
+from converse_harness.words import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,9 @@ class OperationOutput(Usable):
         return f"<O{self.summary.removeprefix('o')}>"
 
 
+_MUST: Final = 'the members of an operation\'s output are a dict, as reply.output({"inputTokens": 42}).'
+
+
 def output(members: Mapping[str, object]) -> OperationOutput:
     """Answer an operation other than Converse. `members` are the members of its output, as a boto3 client returns them.
 
@@ -45,8 +48,5 @@ def output(members: Mapping[str, object]) -> OperationOutput:
     <2 scripted replies, 0 must still be used: output {'inputTokens': 42}, 2 times, optional>
     """
     if not isinstance(members, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # tests are user code
-        raise ReplyError(
-            f"output({shown(members)}): the members of an operation's output are a dict, as "
-            'reply.output({"inputTokens": 42}).'
-        )
+        raise wrong("output", "members", members, _MUST)
     return OperationOutput(dict(members))

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, overload
 
 from converse_harness import bedrock
-from converse_harness.bedrock.api.checks import is_number, shown
+from converse_harness.bedrock.api.checks import is_number
 from converse_harness.bedrock.families import NEUTRAL, Family, usual
-from converse_harness.errors import Advice, ReplyError, StreamOrderError
+from converse_harness.errors import Advice, Argument, ReplyError, StreamOrderError
 from converse_harness.faults import FAULTS
-from converse_harness.faults.model import FAULT_LEVELS, TRANSPORTS, Fault, FaultPlacement, Transport, place
+from converse_harness.faults.model import FAULT_LEVELS, TRANSPORTS, Fault, FaultPlacement, Transport, in_broken, place
 from converse_harness.faults.order import OrderFault, rearranged
 from converse_harness.features import with_methods_of_features
 from converse_harness.literals import FamilyName, StreamException
@@ -30,11 +30,11 @@ from converse_harness.reply.body import (
     written,
 )
 from converse_harness.reply.usable import Usable
-from converse_harness.stream.arguments import check_flag, check_json, check_text, did_you_mean, wrong
+from converse_harness.stream.arguments import built_by, check_flag, check_json, check_text, did_you_mean, wrong
 from converse_harness.stream.chunk import Run, events_of, family_named, message_runs
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception
 from converse_harness.stream.http import ERROR_NAME
-from converse_harness.words import counted
+from converse_harness.words import counted, shown
 
 
 def no_fault(given: object) -> str:
@@ -45,12 +45,11 @@ def no_fault(given: object) -> str:
     return f"it must be a fault, for instance faults.reset{near}"
 
 
-def check_count(call: str, after: object) -> None:
-    """Raise ReplyError, whose message begins with `call`, if `after` is not a whole number."""
+def check_count(at: Argument, after: object) -> None:
+    """Raise ReplyError if the argument `after` is not a whole number."""
     if type(after) is not int:
-        raise ReplyError(
-            f"{call}: a position in a stream is a whole number of events; this is of the type {type(after).__name__}."
-        )
+        kind = type(after).__name__
+        raise ReplyError(at, f": a position in a stream is a whole number of events; this is of the type {kind}.")
 
 
 def fails(events: Iterable[Mapping[str, Any]]) -> bool:
@@ -58,12 +57,13 @@ def fails(events: Iterable[Mapping[str, Any]]) -> bool:
     return any(is_exception(next(iter(each), "")) for each in events)
 
 
-def check_name(call: str, name: str) -> None:
-    """Raise ReplyError, whose message begins with `call`, if an HTTP header cannot contain the error name `name`."""
+def check_name(at: Argument, name: str) -> None:
+    """Raise ReplyError if an HTTP header cannot contain the argument `name`, the name of an error."""
     if type(name) is not str or not ERROR_NAME.fullmatch(name):
         raise ReplyError(
-            f"{call}: its name must be of ASCII letters, digits, '.', '_' and '-'; on plain Converse it travels in the "
-            "header x-amzn-ErrorType."
+            at,
+            ": the name must be of ASCII letters, digits, '.', '_' and '-'; on plain Converse it travels in the header "
+            "x-amzn-ErrorType.",
         )
 
 
@@ -116,21 +116,24 @@ class Reply(Usable):
         """
         check_flag("fails_after", strict=strict)
         exceptions = bedrock.stream_exceptions()
-        call = f"fails_after({shown(events)}, {shown(exception)})"
         given: tuple[Any, Any] = (events, exception)  # Any, because users may pass values of other types
         if (type(given[0]), type(given[1])) == (str, int):
-            raise ReplyError(f"{call}: first comes the number of events, then the name of the exception.")
+            swapped = Argument("fails_after", beside=f"{shown(events)}, {shown(exception)}")
+            raise ReplyError(swapped, ": first comes the number of events, then the name of the exception.")
+        at = Argument("fails_after", "exception", value=exception, beside=shown(events))
         if strict and exception not in list(exceptions):  # a list, because a wrong value may not be hashable
             raise ReplyError(
-                f"{call}: {exception!r} is not an exception of ConverseStream{did_you_mean(exception, exceptions)} "
+                at,
+                f": it is not an exception of ConverseStream{did_you_mean(exception, exceptions)} "
                 f"One of: {', '.join(sorted(exceptions))}. For one that is not in the model ",
                 Advice("pass strict=False.", 'add "strict": false.'),
             )
-        check_name(call, exception)
+        check_name(at, exception)
         shape = exception[:1].upper() + exception[1:]
         body = {"message": usual(shape) if message is None else message, **members}
         if strict:
-            bedrock.check(exceptions[exception].name, body, root=exception)
+            with built_by("fails_after", {(exception, "message"): "message"}):
+                bedrock.check(exceptions[exception].name, body, root=exception)
         else:
             check_json(exception, body)
         return self._failing("fails_after", events, {exception: body}, strict=strict)
@@ -147,7 +150,7 @@ class Reply(Usable):
         >>> reply.text("The answer is forty-two.").error_frame_after(3, "InternalFailure", "Sorry.").summary
         'text "The answer is forty-two.", InternalFailure after 3 events'
         """
-        check_name(f"error_frame_after({shown(events)}, {shown(code)})", code)
+        check_name(Argument("error_frame_after", "code", value=code, beside=shown(events)), code)
         said = {"code": code, "message": usual(code) if message is None else message}
         check_text("error_frame_after", message=said["message"])
         if not said["message"]:
@@ -163,19 +166,22 @@ class Reply(Usable):
             raise ReplyError(f"{self.summary}: a stream fails once. Leave out its exception, or leave out {by}.")
         unfinished = isinstance(self.body, EventsBody) and self.body.unfinished
         most = len(kinds) - (1 if strict and not unfinished else 0)
-        check_count(f"{by}({shown(after)})", after)
+        at = Argument(by, "events", value=after)
+        check_count(at, after)
         if not 0 <= after <= most:
             raise ReplyError(
-                f"{by}({shown(after)}): this reply has {len(kinds)} events ({', '.join(kinds)}); what ends it takes "
-                f"the place of one: 0 to {most}."
+                at,
+                f": this reply has {len(kinds)} events ({', '.join(kinds)}); what ends it takes the place of one: 0 "
+                f"to {most}.",
             )
         return replace(self, failure=StreamFailure(after, event), recorded=None)
 
-    def _check_uncounted(self, then: str) -> None:
+    def _check_uncounted(self, *then: str | Argument) -> None:
         """Raise ReplyError, whose message begins with `then`, if a fault's position counts events: it would change."""
         for placement in self.placements:
             if placement.fault.place in ("between", "in event"):
-                raise ReplyError(f"{then} before broken(faults.{placement.fault.name}), which counts events.")
+                broken = Advice(f"broken(faults.{placement.fault.name})", f'"broken": "{placement.fault.name}"')
+                raise ReplyError(*then, " before ", broken, ", which counts events.")
 
     def broken(self, fault: Fault, *, after: int | None = None) -> Reply:
         """Return a copy that breaks the protocol with a fault after `after` events; by default after half of them.
@@ -193,19 +199,15 @@ class Reply(Usable):
         'text "The answer is forty-two.", reset after 3 events'
         """
         if not isinstance(fault, Fault):  # pyright: ignore[reportUnnecessaryIsInstance]  # tests are user code
-            raise ReplyError(f"broken({shown(fault)}): {no_fault(fault)}")
+            raise wrong("broken", "fault", fault, no_fault(fault))
         if after is not None:
-            check_count(f"broken({fault.name}, after={shown(after)})", after)
+            check_count(in_broken(fault, after), after)
         for placement in self.placements:
             if placement.fault.level == fault.level:
-                raise ReplyError(
-                    f"broken({fault.name}): {placement.fault.name} breaks the same level already ({fault.level}); a "
-                    "reply has one fault of each."
-                )
+                other = f"{placement.fault.name} breaks the same level already ({fault.level})"
+                raise ReplyError(in_broken(fault), f": {other}; a reply has one fault of each.")
         if self.placements and (self.no_answer or fault.no_answer):
-            raise ReplyError(
-                f"broken({fault.name}): {self.summary}: where no answer comes, nothing else can be broken."
-            )
+            raise ReplyError(in_broken(fault), f": {self.summary}: where no answer comes, nothing else can be broken.")
         placement = self._placed(fault, after)
         recorded = None if isinstance(fault, OrderFault) else self.recorded
         placed = sorted((*self.placements, placement), key=lambda each: FAULT_LEVELS.index(each.fault.level))
@@ -215,18 +217,19 @@ class Reply(Usable):
         if isinstance(fault, OrderFault):
             if not isinstance(self.body, MessageBody | EventsBody) or self.failure is not None:
                 why = "it has no events" if self.failure is None else "break the order first, then say how it fails"
-                raise ReplyError(f"broken({fault.name}): {self.summary}: {why}.")
-            self._check_uncounted(f"broken({fault.name}): {self.summary}: break the order")
+                raise ReplyError(in_broken(fault), f": {self.summary}: {why}.")
+            self._check_uncounted(in_broken(fault), f": {self.summary}: break the order")
             events = list(self.events())
             placed = fault.placed(after, events)
             if fails(events) and not fails(rearranged(placed, events)):
                 raise ReplyError(
-                    f"broken({fault.name}): {self.summary}: the exception at the end would be lost. Leave it out "
-                    "of the events, or take another fault."
+                    in_broken(fault),
+                    f": {self.summary}: the exception at the end would be lost. Leave it out of the events, or take "
+                    "another fault.",
                 )
             return placed
         if not isinstance(self.body, MessageBody | EventsBody) and fault.on_body is None:
-            raise ReplyError(f"broken({fault.name}): {self.summary}: only a stream can be broken so.")
+            raise ReplyError(in_broken(fault), f": {self.summary}: only a stream can be broken so.")
         return place(fault, after, self._count())
 
     def _count(self) -> int:
@@ -248,11 +251,12 @@ class Reply(Usable):
         if not isinstance(self.body, ErrorBody):
             raise ReplyError(f"{self.summary}: only an error before the stream has a header that says when to retry.")
         given = {name: value for name, value in (("retry-after", seconds), ("retry-after-ms", ms)) if value is not None}
-        if not given or any(type(value) is not int or value < 0 for value in given.values()):
-            raise ReplyError(
-                f"retry_after({shown(seconds)}, ms={shown(ms)}): a whole number of seconds, or of milliseconds, 0 or "
-                "more."
-            )
+        must = ": a whole number of seconds, or of milliseconds, 0 or more."
+        if not given:
+            raise ReplyError(Argument("retry_after"), must)
+        for name, value in (("seconds", seconds), ("ms", ms)):
+            if value is not None and (type(value) is not int or value < 0):
+                raise ReplyError(Argument("retry_after", name, value=value), must)
         headers = tuple((name, str(value)) for name, value in given.items())
         return replace(self, body=replace(self.body, headers=headers), recorded=None)
 
@@ -263,7 +267,7 @@ class Reply(Usable):
         """
         for name, value in (("first", first), ("each", each)):
             if not is_number(value) or value < 0:
-                raise ReplyError(f"paced({name}={shown(value)}): a pause is a number of seconds, 0 or more.")
+                raise wrong("paced", name, value, "a pause is a number of seconds, 0 or more.")
         return replace(self, pace=Pace(first, each), recorded=self.recorded and self.recorded.paced(first, each))
 
     @property

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Self
 
-from converse_harness.bedrock.api.checks import shown
-from converse_harness.errors import Advice, ReplyError
+from converse_harness.errors import Advice
+from converse_harness.stream.arguments import wrong
 
 
 class Usable:
@@ -36,10 +36,8 @@ class Usable:
         <Output {'inputTokens': 42}, 2 times>
         """
         if type(uses) is not int or uses < 1:
-            raise ReplyError(
-                f"times({shown(uses)}): a reply is used a whole number of times, at least once. For any number use ",
-                Advice("always().", '"always".'),
-            )
+            must = "a reply is used a whole number of times, at least once. For any number use "
+            raise wrong("times", "uses", uses, must, Advice("always().", '"always".'))
         return self._with(uses=uses)
 
     def optional(self) -> Self:

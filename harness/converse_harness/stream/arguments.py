@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any, Final, TypeGuard, TypeVar, cast
 
-from converse_harness.bedrock.api.checks import is_array, is_object, shown
-from converse_harness.errors import Advice, ReplyError
+from converse_harness.bedrock.api.checks import is_array, is_object
+from converse_harness.errors import Advice, Argument, ReplyError
+from converse_harness.words import shown
 
 AN_EVENT: Final = '{"messageStart": {"role": "assistant"}}'
 """An example of an event, shown in error messages."""
@@ -24,22 +25,63 @@ _UNCHANGED: Final = frozenset({str, int, float, bool, bytes, type(None)})
 _Value = TypeVar("_Value")
 
 
-def wrong(call: str, name: str, value: object, must: str, advice: Advice | None = None) -> ReplyError:
-    """Make the error for the argument `name` of the function `call`.
+Path = tuple[str | int, ...]
+"""The keys and indexes that lead from a value to a part of it."""
 
-    `must` is a sentence about the allowed values; `advice` may follow it.
+
+def wrong(function: str, name: str, value: object, *problem: str | Advice, path: Path = ()) -> ReplyError:
+    """Make the error for the argument `name` of a function; `path` leads to the wrong part, which is `value`.
+
+    `problem` is a sentence about the allowed values; advice may follow it.
 
     >>> str(wrong("text", "text", 5, "it must be a str."))
     'text(text=5): it must be a str.'
     """
-    return ReplyError(f"{call}({name}={shown(value)}): {must}", advice)
+    return ReplyError(Argument(function, name, path, value), ": ", *problem)
+
+
+@contextmanager
+def built_by(function: str, sources: Mapping[Path, str] | Mapping[Path, str | Argument]) -> Generator[None, None, None]:
+    """Make a context for a function that builds its result with another function, such as `message`.
+
+    Errors in this context name the arguments of `function`. `sources` maps parts of the other function's arguments to
+    the argument of `function`, or its name, from which the part is made. A path begins with the name of the argument.
+
+    >>> with built_by("tool_use", {("content", 0, "toolUse", "toolUseId"): "id"}):
+    ...     raise ReplyError(Argument("message", "content", (0, "toolUse", "toolUseId")), " is wrong.")
+    Traceback (most recent call last):
+    converse_harness.ReplyError: tool_use(): id is wrong.
+    """
+
+    def moved(part: str | Advice | Argument) -> str | Advice | Argument:
+        if not isinstance(part, Argument):
+            return part
+        path = (part.name, *part.path)
+        for length in range(len(path), 0, -1):
+            if path[:length] in sources:
+                source = sources[path[:length]]
+                made = Argument(name=source) if isinstance(source, str) else source
+                part = part._replace(name=made.name, path=(*made.path, *path[length:]))
+                break
+        return part._replace(function=function if part.function else "")
+
+    try:
+        yield
+    except ReplyError as error:
+        raise type(error)(*map(moved, error.parts)) from None
 
 
 def check_text(call: str, **given: object) -> None:
     """Raise ReplyError unless each argument is a str."""
     for name, value in given.items():
-        if not isinstance(value, str):
-            raise wrong(call, name, value, f"it must be a str; it is of the type {type(value).__name__}.")
+        check_text_at(Argument(call, name, value=value))
+
+
+def check_text_at(argument: Argument) -> None:
+    """Raise ReplyError unless the value of the argument is a str."""
+    kind = type(argument.value)
+    if not issubclass(kind, str):
+        raise ReplyError(argument, f": it must be a str; it is of the type {kind.__name__}.")
 
 
 def check_optional_text(call: str, **given: object) -> None:
@@ -54,14 +96,14 @@ def check_flag(call: str, **given: object) -> None:
             raise wrong(call, name, value, "it must be True or False.")
 
 
-def texts(call: str, name: str, value: object) -> list[str]:
+def texts(call: str, name: str, value: object, path: Path = ()) -> list[str]:
     """Return a list or tuple of str as a list. Raises ReplyError for any other value.
 
     >>> texts("text", "pieces", ("a", "b"))
     ['a', 'b']
     """
     if not is_array(value) or not all(isinstance(each, str) for each in value):
-        raise wrong(call, name, value, "it must be a list of str, the exact deltas in their order.")
+        raise wrong(call, name, value, "it must be a list of str, the exact deltas in their order.", path=path)
     return list(value)
 
 
@@ -76,32 +118,16 @@ def pieces_by_block(call: str, value: object) -> dict[int, Sequence[str]] | None
         raise wrong(
             call, "pieces", value, 'it must be a dict of the index of a block and its deltas, such as {0: ["Hi", "!"]}.'
         )
-    return {index: texts(call, f"pieces[{index}]", given) for index, given in value.items()}
+    return {index: texts(call, "pieces", given, (index,)) for index, given in value.items()}
 
 
-@contextmanager
-def pieces_of_one(index: int) -> Generator[None, None, None]:
-    """Make a context in which errors about `pieces[index]` are changed to errors about `pieces`.
-
-    This is for functions whose argument `pieces` is about a single block.
-    """
-    try:
-        yield
-    except ReplyError as error:
-        name = f"pieces[{index}] is "
-        if str(error).startswith(name):
-            raise ReplyError(str(error).replace(name, "pieces is ", 1)) from None
-        raise
-
-
-def copied(path: str, value: _Value) -> _Value:
+def copied(at: Argument, value: _Value) -> _Value:
     """Return a deep copy of a value. Raises ReplyError for a value that cannot be copied, such as an iterator."""
     try:
         return cast("_Value", _copy(value))
     except Exception as error:  # noqa: BLE001 - an object of a user's own raises what it likes
-        raise ReplyError(
-            f"{path} is {shown(value)}, which cannot be copied ({error}). Give JSON values, and bytes for blobs."
-        ) from None
+        problem = f" is {shown(value)}, which cannot be copied ({error}). Give JSON values, and bytes for blobs."
+        raise ReplyError(at, problem) from None
 
 
 def _copy(value: object) -> object:
@@ -160,7 +186,8 @@ def each_event(call: str, events: object) -> Iterator[Mapping[str, Any]]:
     for index, event in enumerate(events):
         if not is_object(event):
             raise ReplyError(
-                f"{call}(): events[{index}] is {shown(event)}; an event is a dict with its type as the key: {AN_EVENT}."
+                Argument(call, "events", (index,)),
+                f" is {shown(event)}; an event is a dict with its type as the key: {AN_EVENT}.",
             )
         yield event
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
 from converse_harness import bedrock
-from converse_harness.bedrock.api.checks import is_object, shown
+from converse_harness.bedrock.api.checks import is_object
 from converse_harness.errors import ReplyError, StreamOrderError
 from converse_harness.literals import StopReason
 from converse_harness.stream.arguments import each_event
 from converse_harness.stream.grammar import StreamOrder, is_exception, kind
 from converse_harness.types.streaming import StreamEvent
+from converse_harness.words import shown
 
 _ADDITIONAL: Final = "additionalModelResponseFields"
 

@@ -14,14 +14,15 @@ from typing import Any, Final, NamedTuple, Protocol, cast
 
 from converse_harness import bedrock
 from converse_harness.bedrock import families
-from converse_harness.bedrock.api.checks import is_array, is_object, shown
+from converse_harness.bedrock.api.checks import is_array, is_object
 from converse_harness.bedrock.families import FAMILIES, NEUTRAL, Family
-from converse_harness.errors import ReplyError
+from converse_harness.errors import Advice, Argument, ReplyError
 from converse_harness.literals import FamilyName
 from converse_harness.stream.arguments import check_optional_text, pieces_by_block, wrong
 from converse_harness.stream.grammar import CARRIED
 from converse_harness.types.content import Message
 from converse_harness.types.event_loop import Metrics, Usage
+from converse_harness.words import shown
 
 STREAMABLE: Final = ("text", "reasoningContent", "toolUse", "toolResult", "citationsContent", "image")
 """The members of ContentBlock that have a delta in AWS's API model."""
@@ -173,7 +174,8 @@ def message_runs(
     for index in pieces or {}:
         if not (0 <= index < len(blocks) and blocks[index].keys() & set(_CUT)):
             raise ReplyError(
-                f"pieces[{index}]: content[{index}] is not there or not cut into pieces. Cut: {', '.join(_CUT)}."
+                Argument(name="pieces", path=(index,)),
+                f": content[{index}] is not there or not cut into pieces. Cut: {', '.join(_CUT)}.",
             )
     last = len(blocks) - 1
     unfinished = last if stop_reason in CUT_OFF else None
@@ -250,7 +252,12 @@ class ByFamily:
     def _given(self, index: int, text: str, fits: Callable[[str], bool], more: str = "") -> Sequence[str] | None:
         given = self.pieces.get(index)
         if given is not None and (isinstance(given, str) or not given or not fits("".join(given))):
-            raise ReplyError(f"pieces[{index}] is {given!r}; joined they must be the block's text, {text!r}{more}.")
+            given_json, text_json = (json.dumps(each, ensure_ascii=False) for each in (given, text))
+            must = "; joined they must be the block's text, "
+            raise ReplyError(
+                Argument(name="pieces", path=(index,)),
+                Advice(f" is {given!r}{must}{text!r}{more}.", f" is {given_json}{must}{text_json}{more}."),
+            )
         return given
 
 
@@ -358,8 +365,9 @@ def _cut_block(
             unstreamable = [name for item in content for name in item if name not in ("text", "json")]
             if unstreamable:
                 raise ReplyError(
-                    f"content[{index}].toolResult.content has {unstreamable[0]!r}, which has no delta in AWS's API "
-                    "model; a streamed tool result holds text and json."
+                    Argument(name="content", path=(index, "toolResult", "content")),
+                    f" has {unstreamable[0]!r}, which has no delta in AWS's API model; a streamed tool result holds "
+                    "text and json.",
                 )
             return {"toolResult": start}, ({"toolResult": items} for items in cutter.tool_result(index, content))
         case {"citationsContent": cited}:
@@ -371,10 +379,11 @@ def _cut_block(
         case _:
             name = next(iter(block), None)
             if name in STREAMABLE:  # the block lacks members of its shape; strict=False allows this
-                bedrock.check("ContentBlock", block, root=f"content[{index}]")
+                bedrock.check("ContentBlock", block, root=Argument(name="content", path=(index,)))
             raise ReplyError(
-                f"content[{index}] is {name!r}, which cannot be streamed: AWS's API model has no delta for it. "
-                f"Streamable: {', '.join(STREAMABLE)}."
+                Argument(name="content", path=(index,)),
+                f" is {name!r}, which cannot be streamed: AWS's API model has no delta for it. Streamable: "
+                f"{', '.join(STREAMABLE)}.",
             )
 
 
@@ -390,8 +399,9 @@ def _cut_citations(index: int, cited: Mapping[str, Any], cutter: Cutter) -> list
     content, citations = cited.get("content", []), cited.get("citations", [])
     if len(content) > 1 or not citations:
         raise ReplyError(
-            f"content[{index}].citationsContent has {len(content)} generated texts and {len(citations)} citations; a "
-            "stream can carry one text with at least one citation. Use one block for each text."
+            Argument(name="content", path=(index, "citationsContent")),
+            f" has {len(content)} generated texts and {len(citations)} citations; a stream can carry one text with at "
+            "least one citation. Use one block for each text.",
         )
     deltas: list[dict[str, Any]] = [{"citation": citation} for citation in citations]
     return deltas + [

@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
-from converse_harness.errors import StreamOrderError
+from converse_harness.errors import Argument, StreamOrderError
 from converse_harness.words import counted
 
 START: Final = "start"
@@ -179,7 +179,8 @@ class StreamOrder:
             self.state = ORDER[self.state][name]
             self.block += name == "contentBlockStop"
         else:
-            raise StreamOrderError(f"events[{self.position}] is {name} {self._where()}. Legal there: {self._legal()}.")
+            problem = f" is {name} {self._where()}. Legal there: {self._legal()}."
+            raise StreamOrderError(Argument(name="events", path=(self.position,)), problem)
         self.position += 1
 
     def more_text(self, body: object) -> str | None:
@@ -225,8 +226,9 @@ class StreamOrder:
             if index is None:
                 came = "None, or none"
             raise StreamOrderError(
-                f"events[{self.position}] {name} has contentBlockIndex {came}; {which} is {self.block}: blocks are "
-                "numbered from 0 and never interleave."
+                Argument(name="events", path=(self.position,)),
+                f" {name} has contentBlockIndex {came}; {which} is {self.block}: blocks are numbered from 0 and never "
+                "interleave.",
             )
 
     def _where(self) -> str:

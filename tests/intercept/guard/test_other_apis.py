@@ -12,6 +12,7 @@ import pytest
 
 from converse_harness import BlockedConnection, CallError, ConverseServer, Fake, HttpxFake, fake_converse
 from converse_harness.endpoint.unknown_paths import OTHER_APIS, other_api
+from converse_harness.errors import json_text
 from converse_harness.intercept.guard.session import SessionGuard
 
 RUNTIME = "https://bedrock-runtime.us-east-1.amazonaws.com"
@@ -86,7 +87,7 @@ def test_the_api_is_named(place: str, library: Any, host: str, path: str, api: s
     assert "fixture" not in said
     assert "fake.url" not in said
     if place == "at_a_server":
-        assert "Give this client a double of its own, or another endpoint." in caught.value.in_json
+        assert "Give this client a double of its own, or another endpoint." in json_text(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -13,14 +13,18 @@ import pytest
 from converse_harness import reply
 from converse_harness.cli.server_output import load
 from converse_harness.endpoint import failure_texts
+from converse_harness.errors import ConverseHarnessError, json_text
 from converse_harness.server.control import openapi, patterns
+from converse_harness.server.control.arguments import parameters
+from converse_harness.server.control.reading import ControlRefused
+from converse_harness.server.control.vocabulary import MODIFIERS, REPLIES, Word, read_reply
 from converse_harness.stream.http import Request
 from tests.server.control.conftest import Client, exchange
 from tests.server.control.test_control import BROKEN_BODIES, WRONG_BODIES, WRONG_REPLIES
 
 PYTHON = re.compile(
     r"converse\.\w|pytest|\breply\.\w|@|fake_converse|\bfaults\.|\blambda\b|strict=|\bNone\b|\bTrue\b|\bFalse\b"
-    r"|on_operation|\bfake\.[a-z]|\w\(\.\.\.\)|import |\w+\(\w+=|always\(\)"
+    r"|on_operation|\bfake\.[a-z]|\w\(\.\.\.\)|import |\w+\(\w+=|\w\(\)"
 )
 
 HELLO = [{"role": "user", "content": [{"text": "hello"}]}]
@@ -137,7 +141,7 @@ def test_every_advice_is_provoked_here(client: Client) -> None:
     for body, provoke in PROBLEMS.values():
         fake = client.opened(body)
         provoke(client, fake)
-        told += [problem.in_json for problem in fake.failures() if hasattr(problem, "in_json")]
+        told += [json_text(problem) for problem in fake.failures() if isinstance(problem, ConverseHarnessError)]
     for name, advice in failure_texts._ADVICE.items():
         assert any(advice.json in text for text in told), name
         assert not PYTHON.search(advice.json), name
@@ -218,3 +222,53 @@ def test_a_refusal_has_no_python_in_it(client: Client, body: object) -> None:
 
 def test_the_description_has_no_python_in_it() -> None:
     assert not PYTHON.search(openapi().decode())
+
+
+ODD: list[object] = [None, -1, 50, "x", "a b", "\ud800", [], ["a b"], [5], [[5]], {}, {"x": 1}, [{"text": 5}]]
+"""Values that are wrong for most arguments."""
+
+NEEDED: dict[str, Any] = {
+    **{name: {"text": "{NAME}"} for name in ("guardrail_masked", "guardrail_passed")},
+    "error": {"name": "ThrottlingException"},
+    "error_frame_after": {"events": 1},
+    "fails_after": {"events": 1, "exception": "throttlingException"},
+    "broken": {"fault": "reset"},
+    "tool_use": {"name": "a"},
+    "tool_uses": {"uses": ["a"]},
+    "cited": ["a"],
+    "events": [{"throttlingException": {"message": "a"}}],
+    "message": [{"text": "a"}],
+    "response": [{"throttlingException": {"message": "a"}}],
+}
+"""Arguments with which a member is right; "a" is right for the others."""
+
+OF_SEVERAL = (
+    "things are not as in AWS's API model:",
+    ".tool_uses has no tool.",
+    ".guardrail_blocked: streamed + text is",
+    ".retry_after: a whole number of seconds, or of milliseconds",
+)
+"""Parts of refusals that are about a whole member."""
+
+
+def with_an_odd_argument(name: str, word: Word) -> Iterator[tuple[dict[str, Any], str]]:
+    """Replies in which one argument of a member has an odd value, each with the path of this argument."""
+    base = {} if name in REPLIES else {"throttled": True} if name == "retry_after" else {"text": "a"}
+    for argument in parameters(word.function):
+        for value in ODD:
+            if word.form == "arguments":
+                yield base | {name: {**NEEDED.get(name, {}), argument: value}}, f"{name}.{argument}"
+            else:
+                place = argument if argument in word.beside else name
+                yield base | {name: NEEDED.get(name, "a"), place: value}, place
+
+
+@pytest.mark.parametrize("name", [*REPLIES, *MODIFIERS])
+def test_a_refusal_has_the_path_of_what_is_wrong(name: str) -> None:
+    for given, place in with_an_odd_argument(name, REPLIES.get(name) or MODIFIERS[name]):
+        try:
+            read_reply(given, "script[0]")
+        except ControlRefused as error:
+            for line in str(error).splitlines():
+                whole = any(part in line for part in OF_SEVERAL)
+                assert whole or re.match(rf"\s*script\[0\]\.{re.escape(place)}[ .:\[]", line), line

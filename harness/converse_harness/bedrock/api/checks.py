@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-import reprlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -19,8 +18,8 @@ from typing import Any, Final, TypeGuard
 
 from converse_harness.bedrock.api.beyond import BEYOND_MODEL, Beyond, ExtraMember, ExtraValue, MayBeAbsent
 from converse_harness.bedrock.api.service import Shape, ShapeWalk, botocore_version, is_document, is_union, nearest
-from converse_harness.errors import ReplyError
-from converse_harness.words import counted, listed
+from converse_harness.errors import Advice, Argument, ReplyError, path_text
+from converse_harness.words import counted, listed, shown
 
 
 class FindingKind(Enum):
@@ -52,6 +51,8 @@ class Violation:
     steps: tuple[str | int, ...] = ()
     root: str = ""
     checked: str = ""
+    in_json: str = ""
+    """The text for callers of the control API; "" if it is the same."""
 
     def under(self, step: str | int) -> Violation:
         """Return this violation with one more step in front of its path."""
@@ -60,13 +61,7 @@ class Violation:
     @property
     def path(self) -> str:
         """The path as a text, for example `content[0].toolUse.name`."""
-        path = self.root
-        for step in self.steps:
-            if isinstance(step, str) and step.isidentifier():
-                path += f".{step}" if path else step
-            else:
-                path += f"[{step!r}]"
-        return path
+        return path_text(self.root, self.steps)
 
     @property
     def message(self) -> str:
@@ -74,35 +69,44 @@ class Violation:
         return f"{self.path or f'the {self.checked}'} {self.text}"
 
 
-_TYPES: Final[Mapping[str, str]] = {
-    "structure": "a dict",
-    "map": "a dict",
-    "list": "a list",
-    "string": "a str",
-    "integer": "an int",
-    "long": "an int",
-    "float": "a finite float or int",
-    "double": "a finite float or int",
-    "boolean": "a bool",
-    "blob": "bytes",
-    "timestamp": "a datetime with a time zone",
-    "document": "free-form JSON: dict with str keys, list, str, finite int or float, bool; None only inside of these",
+_TYPES: Final[Mapping[str, Advice]] = {
+    "structure": Advice("a dict", "an object"),
+    "map": Advice("a dict", "an object"),
+    "list": Advice("a list", "a list"),
+    "string": Advice("a str", "a string"),
+    "integer": Advice("an int", "a whole number"),
+    "long": Advice("an int", "a whole number"),
+    "float": Advice("a finite float or int", "a number"),
+    "double": Advice("a finite float or int", "a number"),
+    "boolean": Advice("a bool", "true or false"),
+    "blob": Advice("bytes", "a string in base64"),
+    "timestamp": Advice("a datetime with a time zone", "a datetime with a time zone"),
+    "document": Advice(
+        "free-form JSON: dict with str keys, list, str, finite int or float, bool; None only inside of these",
+        "free-form JSON; null only inside of it",
+    ),
 }
-"""Maps each type of AWS's API model to the description of its Python values in messages."""
+"""Maps each type of AWS's API model to the description of its values in messages."""
 
 
 def wrong_type(shape: str, type_name: str, value: object) -> Violation:
     """Make the violation for a value of the wrong type. For None, the text advises the user to leave the member out."""
     expected = _TYPES[type_name]
     came = "None" if value is None else f"{shown(value)} ({type(value).__name__})"
-    advice = ", or its member left out" if value is None else ""
-    return Violation(FindingKind.TYPE, shape, f"is {came}; it must be {expected}{advice} ({_model(shape)}).", expected)
+    rest = f"{', or its member left out' if value is None else ''} ({_model(shape)})."
+    return Violation(
+        FindingKind.TYPE,
+        shape,
+        f"is {came}; it must be {expected.python}{rest}",
+        expected.python,
+        in_json=f"is {shown(value, in_json=True)}; it must be {expected.json}{rest}",
+    )
 
 
 def not_utf8(shape: str, value: str) -> Violation:
     """Make the violation for a str that contains a lone surrogate, which UTF-8 cannot encode."""
     text = f"is {shown(value)}, which holds a lone surrogate; UTF-8 cannot carry that, leave it out ({_model(shape)})."
-    return Violation(FindingKind.TYPE, shape, text, _TYPES["string"])
+    return Violation(FindingKind.TYPE, shape, text, _TYPES["string"].python)
 
 
 def wrong_key(shape: str, key: object) -> Violation:
@@ -110,13 +114,13 @@ def wrong_key(shape: str, key: object) -> Violation:
     text = (
         f"has the key {shown(key)} ({type(key).__name__}); a key must be a str that UTF-8 can carry ({_model(shape)})."
     )
-    return Violation(FindingKind.TYPE, shape, text, _TYPES["string"])
+    return Violation(FindingKind.TYPE, shape, text, _TYPES["string"].python)
 
 
 def endless(shape: str) -> Violation:
     """Make the violation for a free-form document that contains itself or exceeds Python's recursion limit."""
-    text = f"contains itself or is nested too deeply; it must be {_TYPES['document']} ({_model(shape)})."
-    return Violation(FindingKind.TYPE, shape, text, _TYPES["document"])
+    text = f"contains itself or is nested too deeply; it must be {_TYPES['document'].python} ({_model(shape)})."
+    return Violation(FindingKind.TYPE, shape, text, _TYPES["document"].python)
 
 
 def not_one(shape: str, came: Sequence[object], members: Sequence[str]) -> Violation:
@@ -170,23 +174,6 @@ def out_of_range(shape: str, value: float, low: float | None, high: float | None
     """Make the violation for a number outside its limits."""
     text = f"is {shown(value)}; {_a(shape)} is {_between(low, high)} ({_model(shape)})."
     return Violation(FindingKind.RANGE, shape, text, (low, high))
-
-
-_BRIEF: Final = reprlib.Repr()
-
-_BRIEF.maxstring = _BRIEF.maxother = 60
-
-_BRIEF.maxlevel, _BRIEF.maxdict, _BRIEF.maxlist = 1, 3, 3
-
-
-def shown(value: object) -> str:
-    """Return the text for a value in messages: its shortened repr, or for a blob its size. Never raises."""
-    if isinstance(value, bytes | bytearray):
-        return f"{len(value)} bytes"
-    try:
-        return _BRIEF.repr(value)
-    except ValueError:  # repr() raises this for an int with more digits than Python's limit
-        return "a huge number"
 
 
 def _hint(shape: str, came: object, allowed: Sequence[str], verb: str) -> str:
@@ -479,7 +466,7 @@ def _map(name: str, inner: Mapping[str, Check], low: int | None, high: int | Non
             return [wrong_type(name, "map", value)]
         found = list(length(name, len(value), "member", low, high))
         for key, item in value.items():
-            found += [replace(each, text=f"has a key that {each.text}") for each in inner["key"](key)]
+            found += [replace(each, text=f"has a key that {each.text}", in_json="") for each in inner["key"](key)]
             found += [each.under(key) for each in inner["value"](item)]
         return found
 
@@ -530,21 +517,30 @@ def check(
     shape_name: str,
     value: object,
     *,
-    root: str = "",
+    root: str | Argument = "",
     error: Callable[[str], Exception] = ReplyError,
     allowing: Collection[FindingKind] = (),
 ) -> None:
     """Check a value against a shape. If there are violations, raise `error` with one line for each violation.
 
-    `allowing` contains the kinds of violation that are ignored.
+    `root` is the argument that contains the value, or its name. `allowing` contains the kinds of violation that are
+    ignored.
 
     >>> check("StopReason", "endturn", root="stop_reason")
     Traceback (most recent call last):
     converse_harness.errors.ReplyError: stop_reason is 'endturn'; did you mean 'end_turn'? A StopReason is one of ...
     """
-    violations = [each for each in validate(shape_name, value, root=root) if each.kind not in allowing]
-    if len(violations) == 1:
-        raise error(violations[0].message)
-    if violations:
-        lines = [f"  {each.message}" for each in violations]
-        raise error("\n".join([f"{len(violations)} things are not as in AWS's API model:", *lines]))
+    violations = [each for each in validate(shape_name, value) if each.kind not in allowing]
+    if not violations:
+        return
+    at = Argument(name=root) if isinstance(root, str) else root
+    parts: list[str | Advice | Argument] = []
+    if len(violations) > 1:
+        parts.append(f"{len(violations)} things are not as in AWS's API model:")
+    for each in violations:
+        place = at._replace(path=(*at.path, *each.steps))
+        parts += ["\n  "] if len(violations) > 1 else []
+        parts.append(place if place.place else f"the {shape_name}")
+        parts.append(Advice(f" {each.text}", f" {each.in_json or each.text}"))
+    problem = ReplyError(*parts)
+    raise problem if error is ReplyError else error(str(problem))

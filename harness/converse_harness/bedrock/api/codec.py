@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 from json.encoder import encode_basestring
 from typing import Any, Final
 
-from converse_harness.bedrock.api.checks import INTEGERS, is_array, is_object, shown
+from converse_harness.bedrock.api.checks import INTEGERS, is_array, is_object
 from converse_harness.bedrock.api.service import Shape, ShapeWalk, body_shape, is_document
 from converse_harness.errors import DamagedData, ReplyError
+from converse_harness.words import shown
 
 Reader = Callable[[Any], Any]
 

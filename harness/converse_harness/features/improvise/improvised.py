@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final, Literal, Protocol
 
-from converse_harness.bedrock.api.checks import is_array, shown
+from converse_harness.bedrock.api.checks import is_array
 from converse_harness.bedrock.rules.tools import OUTPUT
 from converse_harness.errors import Advice, ReplyError
 from converse_harness.json_values import member_of, object_of, objects_of
 from converse_harness.reply.messages import message
 from converse_harness.reply.reply import Reply
 from converse_harness.reply.usable import Usable
+from converse_harness.stream.arguments import wrong
 
 _THOUGHT: Final = {"text": "This answer is improvised.", "signature": "EqQBCgIYAhIkMDAwMDAwMDAtMDAwMC00MDAwLTgwMDA="}
 
@@ -194,12 +195,11 @@ def improvised(*, seed: int = 0, tools: Sequence[str] | Literal["all"] = "all", 
     """
     if tools != "all" and (isinstance(tools, str) or not is_array(tools) or not all(isinstance(x, str) for x in tools)):
         like = f", for instance [{tools!r}]" if isinstance(tools, str) else ""
-        raise ReplyError(f'improvised(tools={shown(tools)}): "all", or a list of names{like}.')
-    if type(seed) is not int or type(at_once) is not int or at_once < 1:
-        raise ReplyError(
-            f"improvised(seed={seed!r}, at_once={at_once!r}): the seed is a whole number, and at_once a whole number "
-            "from 1."
-        )
+        raise wrong("improvised", "tools", tools, f'"all", or a list of names{like}.')
+    if type(seed) is not int:
+        raise wrong("improvised", "seed", seed, "the seed is a whole number.")
+    if type(at_once) is not int or at_once < 1:
+        raise wrong("improvised", "at_once", at_once, "it is a whole number from 1.")
     return Improvised(seed, "all" if isinstance(tools, str) else (*tools,), at_once)
 
 

@@ -68,7 +68,6 @@ export type Pattern = string | {
  * change it.
  */
 export type Reply = TextReply
-  | ToolUseReply
   | ToolUsesReply
   | ReasoningReply
   | JsonReply
@@ -93,6 +92,7 @@ export type Reply = TextReply
   | ResourceNotFoundReply
   | ServiceUnavailableReply
   | ThrottledReply
+  | ToolUseReply
   | UnknownOperationReply
   | UnrecognizedClientReply
   | ValidationErrorReply
@@ -115,29 +115,6 @@ export type TextReply = {
   stop_reason?: string;
   /** TokenUsage; what it leaves out is estimated. */
   usage?: Record<string, any> | null;
-} & Modifiers;
-
-/** One toolUse block, with stop reason tool_use. */
-export type ToolUseReply = {
-  /** The tool; its name alone where it needs no input. */
-  tool_use: {
-    /** The name of the tool. */
-    name: string;
-    /** The arguments. */
-    input?: Record<string, any>;
-    /** A text block before it. */
-    text?: string | null;
-    /** The toolUseId; of the recorded form if not given. */
-    id?: string | null;
-    /** The exact deltas of the input's JSON. */
-    pieces?: Array<string> | null;
-    /** The stop reason, one of AWS's StopReason; tool_use if not given. */
-    stop_reason?: string | null;
-    /** TokenUsage; what it leaves out is estimated. */
-    usage?: Record<string, any> | null;
-    /** Whether the name must be one that a request may have; models invent others. Default: true. */
-    strict?: boolean;
-  } | string;
 } & Modifiers;
 
 /** Several toolUse blocks, each with a toolUseId of its own. */
@@ -447,6 +424,29 @@ export type ThrottledReply = {
     /** The name of what it says: there was too much of this. */
     wording?: null | "requests" | "tokens" | "tokens_per_day";
   } | true | string;
+} & Modifiers;
+
+/** One toolUse block, with stop reason tool_use. */
+export type ToolUseReply = {
+  /** The tool; its name alone where it needs no input. */
+  tool_use: {
+    /** The name of the tool. */
+    name: string;
+    /** The arguments. */
+    input?: Record<string, any>;
+    /** A text block before it. */
+    text?: string | null;
+    /** The toolUseId; of the recorded form if not given. */
+    id?: string | null;
+    /** The exact deltas of the input's JSON. */
+    pieces?: Array<string> | null;
+    /** The stop reason, one of AWS's StopReason; tool_use if not given. */
+    stop_reason?: string | null;
+    /** TokenUsage; what it leaves out is estimated. */
+    usage?: Record<string, any> | null;
+    /** Whether the name must be one that a request may have; models invent others. Default: true. */
+    strict?: boolean;
+  } | string;
 } & Modifiers;
 
 /** Status 200, but no answer: what Bedrock sends for a wrong path. */

@@ -232,7 +232,7 @@ class Playing(Queue):
         super().remove(slots)
         self._indexes = {}
 
-    def where(self, slot: Slot) -> str:
+    def where(self, slot: Slot, *, in_json: bool = False) -> str:
         """Return the file and line of a slot's exchange."""
         return f"{self.recording.path}:{self.recording.exchanges[self._numbers[id(slot)]].at}: "
 

@@ -2,8 +2,8 @@
 
 This module has the table of routes. `reading.py` checks headers and parses bodies. `vocabulary.py` defines the JSON
 form of replies and scripts, and `arguments.py` converts their arguments. `patterns.py` searches with regular
-expressions. `wording.py` turns error messages about Python into messages about JSON. `openapi.json` describes the API
-for people and code generators; tests keep the description and the code consistent.
+expressions. `openapi.json` describes the API for people and code generators; tests keep the description and the code
+consistent.
 """
 
 from __future__ import annotations
@@ -23,14 +23,13 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from converse_harness import bedrock
 from converse_harness.endpoint.call import CONVERSATIONS, Call, Calls
 from converse_harness.endpoint.script import describe
-from converse_harness.errors import ConverseHarnessError, ReplyError, UnusedReplies
+from converse_harness.errors import ConverseHarnessError, ReplyError, UnusedReplies, json_text
 from converse_harness.intercept.fake import Settings
 from converse_harness.json_values import is_deeper, member_of, object_of, objects_of
 from converse_harness.secrets.mask import mask
 from converse_harness.server.control import reading
 from converse_harness.server.control.reading import ControlRefused, known, to_bytes
 from converse_harness.server.control.vocabulary import SCRIPTING, read_scripting, read_settings
-from converse_harness.server.control.wording import conditions_in_json, setting_in_json
 from converse_harness.server.mounts import ServerFake
 from converse_harness.settings import check_settings
 from converse_harness.stream.http import HttpResponse, Request, error_response, json_response
@@ -70,7 +69,7 @@ class ControlApi:
             reading.check_json(request)
             status, value = handler(self, request, named)
         except ReplyError as error:
-            refused = error if isinstance(error, ControlRefused) else ControlRefused(error.in_json)
+            refused = error if isinstance(error, ControlRefused) else ControlRefused(json_text(error))
             response = error_response(refused.error, refused.status, to_bytes({"message": str(refused)}), request_id)
             return replace(response, headers=(*response.headers, *refused.headers))
         body = value if isinstance(value, bytes) else to_bytes(value)
@@ -85,7 +84,7 @@ class ControlApi:
             fake = self.server.script(**cast("Settings", settings))
             fake.in_json = True
         except ReplyError as error:
-            raise ControlRefused(setting_in_json(error.in_json)) from error
+            raise ControlRefused(json_text(error)) from error
         try:
             for part in scripting:
                 part.apply(fake)
@@ -263,9 +262,8 @@ def _selected(operation: str | None, calls: Calls) -> Calls:
     try:
         return calls.of(operation)
     except ReplyError as error:
-        raise ControlRefused(
-            f'{_OPERATION} in the query: {error} For the calls of every operation it is "all".'
-        ) from None
+        problem = json_text(error, where=lambda _: f"{_OPERATION} in the query")
+        raise ControlRefused(f'{problem} For the calls of every operation it is "all".') from None
 
 
 _COPIED: Final[Mapping[str, str]] = {
@@ -323,7 +321,7 @@ def _fake_json(id: str, fake: ServerFake) -> dict[str, Any]:
         "environ": fake.environ,
         "calls": _dropped(calls) + len(calls),
         "dropped": _dropped(calls),
-        "script": [{"reply": conditions_in_json(what), "state": state} for what, state in describe(script)],
+        "script": [{"reply": what, "state": state} for what, state in describe(script, in_json=True)],
         "unused": _unused(fake),
         "problems": [problem_text(problem) for problem in fake.failures()],
         "notes": _notes(fake),
@@ -348,5 +346,5 @@ def problem_text(problem: Exception) -> str:
     If the exception is not one of this package, the name of its type comes first.
     """
     if isinstance(problem, ConverseHarnessError):
-        return mask(conditions_in_json(problem.in_json))
+        return mask(json_text(problem))
     return mask(f"{type(problem).__name__}: {problem}")

@@ -12,9 +12,10 @@ from typing import Any, Final, Literal, Union, get_args, get_origin, is_typeddic
 
 from converse_harness import faults, literals
 from converse_harness.bedrock.api.checks import is_array, is_object
-from converse_harness.errors import ReplyError
+from converse_harness.errors import ReplyError, json_text
 from converse_harness.faults.model import Fault
 from converse_harness.reply.body import shorten
+from converse_harness.reply.reply import Reply
 from converse_harness.server.control.patterns import TimedPattern, timed
 from converse_harness.server.control.reading import BODY, ControlRefused, described, known, under
 
@@ -142,7 +143,7 @@ def _fault(value: Any, _: object, path: str) -> Fault:
     try:
         return fault.lasting(given["lasting"])
     except ReplyError as error:
-        raise ControlRefused(f"{path}: {error.in_json}") from error
+        raise ControlRefused(json_text(error, path, lambda _: under(path, "lasting"))) from error
 
 
 def _pattern(value: Any, _: object, path: str) -> TimedPattern:
@@ -161,6 +162,7 @@ _FORMS: Final[Mapping[object, JsonForm]] = {
     int: JsonForm("a whole number", lambda value: type(value) is int),
     float: JsonForm("a number", lambda value: type(value) in (int, float)),
     Mapping: JsonForm("an object", is_object, _object),
+    Reply: JsonForm("an object", is_object),
     Sequence: _A_LIST,
     Iterable: _A_LIST,
     tuple: JsonForm("a list", is_array),

@@ -107,7 +107,7 @@ def parse(body: bytes) -> dict[str, Any]:
     Raises ControlRefused for a body that is not a JSON object or is nested too deeply.
     """
     try:
-        parsed: object = json.loads(body or b"{}", parse_constant=_finite, parse_float=_finite)
+        parsed: object = json.loads(body or b"{}", parse_constant=_finite, parse_float=_finite, parse_int=_whole)
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise ControlRefused(f"{BODY} is not JSON: {reason}. Send a JSON object, for instance {_EXAMPLE}.") from None
@@ -165,6 +165,14 @@ def to_bytes(value: object) -> bytes:
         without_nan = json.loads(json.dumps(value), parse_constant=lambda _: None)
         text = json.dumps(without_nan, ensure_ascii=False)
     return text.encode("utf-8", "backslashreplace")
+
+
+def _whole(digits: str) -> int:
+    """Convert a whole number in a JSON text. Raises ValueError for one with more digits than Python's limit."""
+    try:
+        return int(digits)
+    except ValueError:  # its text advises to call a function of Python
+        raise ValueError(f"{digits[:40]} is too large a number") from None
 
 
 def _finite(digits: str) -> float:

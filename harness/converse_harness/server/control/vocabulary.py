@@ -8,16 +8,15 @@ their JSON has a form of its own.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from converse_harness import bedrock, reply
 from converse_harness.cases import CASES
 from converse_harness.endpoint.condition import Condition
 from converse_harness.endpoint.script import Answering, Queue
-from converse_harness.errors import ReplyError
+from converse_harness.errors import Argument, ReplyError, json_text, path_text
 from converse_harness.features import names_of
 from converse_harness.intercept.fake import Fake
 from converse_harness.json_values import is_array, is_object
@@ -25,7 +24,7 @@ from converse_harness.reply.reply import Reply
 from converse_harness.server.control.arguments import bind, convert, first, parameters
 from converse_harness.server.control.patterns import check_length
 from converse_harness.server.control.reading import ControlRefused, a_list, an_object, described, known, under
-from converse_harness.server.control.wording import NOT_OVER_HTTP, argument_in_json, pair_in_json, types_in_json
+from converse_harness.stream.arguments import built_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +40,6 @@ class Word:
     form: Literal["value", "arguments"]
     shape: str | None = None
     """The name of the AWS shape of each item in the first argument, or None. In JSON, blobs in the items are base64."""
-    places: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Replacements in error texts of `function`: the beginning of the text, and the path in the JSON to put there."""
     changed_by: Sequence[str] | None = None
     """The names of the MODIFIERS that the reply may have; None means all of them."""
     items: str = ""
@@ -59,55 +56,51 @@ def _of_case(case: str) -> Reply:
     return CASES[case].reply
 
 
-def _reasoning(
-    reasoning: str,
-    then: str | Mapping[str, object] | None = None,
-    *,
-    signature: str | bool = True,
-    pieces: Sequence[str] | None = None,
-    usage: Mapping[str, object] | None = None,
-) -> Reply:
-    """Call `reply.reasoning`. The reply that follows the reasoning is `then`; it may also be a reply in JSON."""
-    following: Any = read_reply(then, "then") if isinstance(then, Mapping) else then
-    return reply.reasoning(reasoning, following, signature=signature, pieces=pieces, usage=usage)
-
-
 def _response(response: Mapping[str, object] | Sequence[object], *, strict: bool = True) -> Reply:
     """Call `reply.response` with a response from JSON, whose blobs are base64."""
     given: Any = response.get("stream", response) if isinstance(response, Mapping) else response
     if is_array(given):
-        return reply.response([bedrock.from_json("ConverseStreamOutput", event) for event in given], strict=strict)
+        at = Argument(name="response", path=() if is_array(response) else ("stream",))
+        with built_by("response", {("response",): at}):
+            return reply.response([bedrock.from_json("ConverseStreamOutput", event) for event in given], strict=strict)
     return reply.response(bedrock.from_json("ConverseResponse", given), strict=strict)
 
 
 _WITH_A_FORM: Final[Mapping[str, Word]] = {
-    "text": Word(reply.text, "value", places={"content[0].text": "text", "pieces[0]": "pieces"}),
-    "tool_use": Word(
-        reply.tool_use,
-        "arguments",
-        places={
-            "content[1].toolUse.toolUseId": "tool_use.id",
-            "content[1].toolUse": "tool_use",
-            "pieces[1]": "tool_use.pieces",
-            "content[0].toolUse.toolUseId": "tool_use.id",
-            "content[0].toolUse": "tool_use",
-            "pieces[0]": "tool_use.pieces",
-        },
-    ),
+    "text": Word(reply.text, "value"),
     "tool_uses": Word(
         reply.tool_uses,
         "arguments",
-        places={"tool_uses(uses[": "tool_uses[", "content[": "tool_uses: content["},
         items='each tool is its name, or a list of name and input: [["get_weather", {"city": "Bern"}]].',
     ),
-    "reasoning": Word(_reasoning, "value", places={"content[0]": "reasoning", "pieces[0]": "pieces"}),
-    "json": Word(reply.json, "value", places={"content[0].text": "json"}),
-    "message": Word(reply.message, "value", shape="ContentBlock", places={"content[": "message["}),
+    "reasoning": Word(reply.reasoning, "value"),
+    "json": Word(reply.json, "value"),
+    "message": Word(reply.message, "value", shape="ContentBlock"),
     "events": Word(reply.events, "value", shape="ConverseStreamOutput"),
     "response": Word(_response, "value"),
-    "cited": Word(reply.cited, "value", places={"cited: parts[": "cited["}),
+    "cited": Word(reply.cited, "value"),
 }
-"""The functions of `reply` whose arguments have another form in JSON than an object with all of them."""
+"""The functions of `reply` whose arguments have another form in JSON than an object with all of them.
+
+The others need no row.
+"""
+
+
+NOT_OVER_HTTP: Final[Mapping[str, str]] = {
+    "connection_refused": (
+        "a server that answers cannot refuse a connection. Give the client an endpoint where nothing listens, for "
+        'instance "http://127.0.0.1:1"'
+    ),
+    "connect_timeout": (
+        "a server that answers cannot be late to accept a connection. Give the client an address of no host, for "
+        'instance "http://192.0.2.1"'
+    ),
+    "output": (
+        "only Converse and ConverseStream have replies over HTTP. A response of Converse is written as "
+        '{"response": {"output": ...}}'
+    ),
+}
+"""The functions of `reply` that the control API does not offer, each with what to do instead."""
 
 
 def _with_arguments(name: str) -> Word:
@@ -124,7 +117,7 @@ REPLIES: Final[Mapping[str, Word]] = {
 }
 """The members that create a reply; a reply in JSON has exactly one of them.
 
-They are the functions of `reply`, and `case`. A new function of `reply` needs no row here.
+They are the functions of `reply` that are not in NOT_OVER_HTTP, and `case`.
 """
 
 MODIFIERS: Final[Mapping[str, Word]] = {
@@ -169,7 +162,7 @@ def read_reply(value: object, path: str) -> Answering:
         try:
             made.check_sendable("server")
         except ReplyError as error:
-            raise ControlRefused(f"{path}.{word}: {error.in_json}") from error
+            raise ControlRefused(json_text(error, f"{path}.{word}")) from error
     return made
 
 
@@ -196,7 +189,19 @@ def _apply(function: Callable[..., Answering], name: str, word: Word, given: dic
     try:
         return function(*positional, **arguments)
     except ReplyError as error:
-        raise ControlRefused(_located(error.in_json, name, word, path)) from error
+        problem = json_text(error, under(path, name), lambda argument: _path(argument, name, word, given[name], path))
+        raise ControlRefused(problem) from error
+
+
+def _path(argument: Argument, name: str, word: Word, value: object, path: str) -> str:
+    """Return the path in the JSON at which an argument of the function of the member `name` is, with the `value`."""
+    inside = under(path, name)
+    if argument.name not in ("", *parameters(word.function)):
+        return f"{inside}: {argument.place}"
+    is_first = argument.name == first(word.function)
+    if argument.name and not (is_first and (word.form == "value" or (_takes_many(word) and is_array(value)))):
+        inside = under(path if word.form == "value" else inside, argument.name)
+    return path_text(inside, argument.path)
 
 
 def _arguments(name: str, word: Word, given: dict[str, Any], path: str) -> dict[str, Any]:
@@ -209,7 +214,7 @@ def _arguments(name: str, word: Word, given: dict[str, Any], path: str) -> dict[
     if word.form == "value":
         beside = {each: (given[each], under(path, each)) for each in word.beside if each in given}
         written = {alone: (value, inside), **beside}
-        return {each: convert(item, named[each].annotation, where) for each, (item, where) in written.items()}
+        return {each: _converted(item, named[each].annotation, where) for each, (item, where) in written.items()}
     if value is True or is_object(value):
         members_given: dict[str, Any] = {} if value is True else value
         outside = [each for each in members_given if each in MODIFIERS and each not in named]
@@ -232,6 +237,12 @@ def _arguments(name: str, word: Word, given: dict[str, Any], path: str) -> dict[
     return bind(word.function, {alone: value}, inside)
 
 
+def _converted(value: object, hint: Any, path: str) -> Any:
+    """Convert a JSON value as `convert` does, and an object to a reply if the type `hint` allows a Reply."""
+    converted = convert(value, hint, path)
+    return read_reply(converted, path) if Reply in get_args(hint) and is_object(converted) else converted
+
+
 def _takes_many(word: Word) -> bool:
     """Return whether the first parameter of a member's function takes any number of arguments (`*blocks`)."""
     return any(each.kind is each.VAR_POSITIONAL for each in parameters(word.function).values())
@@ -241,22 +252,6 @@ def _stands_beside(path: str, name: str, modifier: str, value: object) -> str:
     """Return the error text for a modifier that is written inside the member `name`, but belongs beside it."""
     like = json.dumps({name: True, modifier: value}, ensure_ascii=False)
     return f'{path} has no member for this; "{modifier}" stands beside it, for instance {like}.'
-
-
-def _located(text: str, name: str, word: Word, path: str) -> str:
-    """Return `text`, an error of a member's function, with the path of the mistake in the JSON before it."""
-    head, *more = text.splitlines()
-    if more:  # several mistakes, one per line
-        return "\n  ".join([f"{path}.{name}: {head}", *(_located(line.strip(), name, word, path) for line in more)])
-    text = types_in_json(argument_in_json(text, first(word.function), beside=word.form == "value"))
-    if name == "fails_after":
-        text = pair_in_json(text, *[*parameters(word.function)][:2])
-    for start, place in word.places.items():
-        if text.startswith(start):
-            return f"{path}.{place}{text.removeprefix(start)}"
-    beside = word.form == "value" and re.split(r"\W", text, maxsplit=1)[0] in parameters(word.function)
-    has_place = beside or text.startswith((f"{name}(", f"{name} is ", f"{name}.", f"{name}["))
-    return f"{path}.{text}" if has_place else f"{path}.{name}: {text}"
 
 
 SCRIPTING: Final = ("script", "when", "always")
@@ -341,8 +336,7 @@ def _part(condition: dict[str, Any], given: dict[str, Any], path: str) -> Script
         if always:
             queue.add(always, endless=True)
     except ReplyError as error:
-        text = argument_in_json(error.in_json, "", beside=True)
-        raise ControlRefused(under(path, text) if text != error.in_json or not path else f"{path}: {text}") from error
+        raise ControlRefused(json_text(error, path, lambda argument: under(path, argument.place))) from error
     return ScriptPart(condition, replies, always)
 
 

@@ -21,7 +21,6 @@ from converse_harness.features.report.view.view import mask_value
 from converse_harness.secrets.mask import mask
 from converse_harness.secrets.process import own_secrets
 from converse_harness.server.control import ROOT, id_of, problem_text
-from converse_harness.server.control.wording import conditions_in_json
 from converse_harness.server.mounts import ServerFake
 
 _SCRIPT: Final = Path(__file__).with_name("live.js")
@@ -54,8 +53,6 @@ def rendered(shown: Shown, fake: LiveFake) -> Mapping[str, object]:
 
 def _head(fake: LiveFake) -> str:
     script = [mask(each) for each in scripted_in_short(fake.fake.endpoint.script)]
-    if fake.fake.in_json:
-        script = [conditions_in_json(each) for each in script]
     failures = [each for each in fake.fake.failures() if fake.closed or not isinstance(each, UnusedReplies)]
     problems = [problem_text(each) if fake.fake.in_json else mask(str(each)) for each in failures]
     facts = element("p", element("code", fake.fake.url), *(f", {each}" for each in script))
