@@ -155,13 +155,13 @@ class FaultyReply:
     @property
     def placement(self) -> FaultPlacement:
         """The only fault of the reply, together with its position."""
-        (placement,) = self.reply.placements
+        (placement,) = self.reply.plan.placements
         return placement
 
     @property
     def unmodified(self) -> Reply:
         """The same reply without the fault."""
-        return replace(self.reply, placements=())
+        return replace(self.reply, plan=replace(self.reply.plan, placements=()))
 
 
 @composite
@@ -201,9 +201,9 @@ def faulty_replies(
     fault, where = draw(sampled(selected)), draw(PLACES)
     answer = draw(requests.replies(kinds=wanted) if replies is None else replies)
     _check_reply("faulty_replies", answer)
-    if answer.placements:
+    if answer.plan.placements:
         raise InvalidArgument(f"faulty_replies: {answer.summary} has a fault already. Give replies= that are sound.")
-    is_stream = answer.failure is None and not isinstance(answer.body, ErrorBody | BareBody)
+    is_stream = answer.plan.failure is None and not isinstance(answer.plan.body, ErrorBody | BareBody)
     last = [next(iter(event)) for event in answer.events()][-2:] if is_stream else []
     fitting = [each for each in selected if _fits(each, answer, last, wanted)]
     if not fitting:
@@ -234,13 +234,13 @@ def _broken(answer: Reply, fault: Fault, where: int, kinds: tuple[str, ...]) -> 
         positions: Sequence[int] = fault.applicable_at(events)
         if not positions:
             events = with_blocks([dict(event) for event in events], witness(fault.name, kinds) or ())
-            answer = replace(answer, body=EventsBody(tuple(events)))
+            answer = replace(answer, plan=replace(answer.plan, body=EventsBody(tuple(events))))
             positions = fault.applicable_at(events)
         return answer.broken(fault, after=positions[where % len(positions)])
     middle = answer.broken(fault)
     if fault.place == "whole answer":
         return middle
-    places = middle.placements[0].events + (fault.place == "between")
+    places = middle.plan.placements[0].events + (fault.place == "between")
     return answer.broken(fault, after=where % places)
 
 
@@ -251,7 +251,7 @@ def _fits(fault: Fault, answer: Reply, last: list[str], kinds: tuple[str, ...]) 
     """
     if isinstance(fault, OrderFault):
         return last == ["messageStop", "metadata"] and witness(fault.name, kinds) is not None
-    return fault.on_body is not None or not isinstance(answer.body, ErrorBody | BareBody)
+    return fault.on_body is not None or not isinstance(answer.plan.body, ErrorBody | BareBody)
 
 
 @cached

@@ -65,7 +65,7 @@ def test_every_fault_is_a_case() -> None:
         if not fault.transports & IN_PROCESS:
             assert (name, name in CASES) == ("stale_connection", False)  # it meets a second call, over a socket
             continue
-        assert [placement.fault.name for placement in CASES[name].reply.placements] == [fault.name]
+        assert [placement.fault.name for placement in CASES[name].reply.plan.placements] == [fault.name]
 
 
 @pytest.mark.parametrize("operation", ["Converse", "ConverseStream", "CountTokens"])
@@ -73,7 +73,7 @@ def test_every_error_of_the_conversation_is_a_case(operation: str) -> None:
     if operation not in bedrock.operations():
         assert operation == "CountTokens"  # botocore 1.40.0 is older than it
         return
-    sent = {each.body.name for each in replies() if isinstance(each.body, ErrorBody)}
+    sent = {each.plan.body.name for each in replies() if isinstance(each.plan.body, ErrorBody)}
     assert set(bedrock.errors(operation)) <= sent
     assert sent >= GATEWAY_ERRORS
 
@@ -84,7 +84,7 @@ def test_every_function_for_an_error_is_a_case_of_its_name() -> None:
 
 
 def test_every_wording_is_a_case() -> None:
-    said = [each.body.members.get("message") for each in replies() if isinstance(each.body, ErrorBody)]
+    said = [each.plan.body.members.get("message") for each in replies() if isinstance(each.plan.body, ErrorBody)]
     for wording in (*OVERFLOWS.values(), *THROTTLES.values()):
         assert wording.message in said
 
@@ -93,15 +93,17 @@ def test_every_exception_frame_is_a_case_in_every_place() -> None:
     places: dict[str, set[str]] = {}
     for case in CASES.values():
         answer = case.reply
-        if answer.failure is not None:
-            before = [next(iter(event)) for event in answer.events()][: answer.failure.after]
+        if answer.plan.failure is not None:
+            before = [next(iter(event)) for event in answer.events()][: answer.plan.failure.after]
             last = before[-1] if before else "first"
             if last == "contentBlockDelta" and "contentBlockStart" in before:
                 last = "tool"
-            places.setdefault(answer.failure.name, set()).add(last)
+            places.setdefault(answer.plan.failure.name, set()).add(last)
     for exception in bedrock.stream_exceptions():
         assert places[exception] == {"first", "contentBlockDelta", "tool", "messageStop"}
-    assert any(case.reply.failure is not None and ERROR_FRAME in case.reply.failure.event for case in CASES.values())
+    assert any(
+        case.reply.plan.failure is not None and ERROR_FRAME in case.reply.plan.failure.event for case in CASES.values()
+    )
 
 
 def test_every_stop_reason_is_a_case() -> None:

@@ -41,7 +41,7 @@ def ask(served: Serving, operation: str, body: object) -> httpx.Response:
 
 def bytes_of(file: Path, number: int) -> bytes:
     """What the recording has as the body of an answer."""
-    recorded = reply_of(read(file).exchanges[number]).recorded
+    recorded = reply_of(read(file).exchanges[number]).plan.recorded
     assert recorded is not None
     return b"".join(chunk.data for chunk in recorded.response.chunks)
 

@@ -307,7 +307,7 @@ ASKED: Final = [
 def can_pass(name: str, transport: Transport) -> bool:
     """Whether a transport can express the case."""
     return all(
-        transport in placement.fault.transports for reply in CASES[name].replies for placement in reply.placements
+        transport in placement.fault.transports for reply in CASES[name].replies for placement in reply.plan.placements
     )
 
 
@@ -330,7 +330,9 @@ def sampled(transport: Transport) -> list[Any]:
     for name, operation in asked_at(transport):
         case = CASES[name]
         struck = frozenset(
-            (placement.fault.level, placement.fault.place) for reply in case.replies for placement in reply.placements
+            (placement.fault.level, placement.fault.place)
+            for reply in case.replies
+            for placement in reply.plan.placements
         )
         kind = (FAMILY[name], struck, case.stream_only, operation)
         sample.append(pytest.param(name, operation, marks=[pytest.mark.slow] if kind in kinds else []))

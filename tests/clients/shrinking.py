@@ -41,7 +41,7 @@ def shrunk(answer: Reply, holds: Callable[[Reply], bool], tries: int = TRIES) ->
 
 def _smaller(answer: Reply) -> Iterator[Reply]:
     """Every legal stream that one removal makes of an answer, those that remove most first."""
-    body = answer.body
+    body = answer.plan.body
     if isinstance(body, MessageBody) and body.pieces is None:
         makers = _of_message(body)
     else:

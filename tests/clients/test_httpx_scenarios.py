@@ -200,7 +200,7 @@ def asgi() -> Iterator[Uvicorn]:
 
 def asgi_can(name: str) -> bool:
     """Whether an ASGI app can express a scenario; tests/intercept/test_faults.py has those that it refuses."""
-    return all("asgi" in placement.fault.transports for placement in SCENARIOS[name].reply.placements)
+    return all("asgi" in placement.fault.transports for placement in SCENARIOS[name].reply.plan.placements)
 
 
 ASKED: Final = [

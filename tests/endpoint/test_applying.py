@@ -93,7 +93,7 @@ def test_a_verdict_is_that_of_the_reply(
     assert assessment["invocationMetrics"]["guardrailCoverage"] == answer["guardrailCoverage"]
     assert answer["guardrailCoverage"]["textCharacters"]["total"] == len(TEXT)
     if bedrock.has_shape("AppliedGuardrailDetails"):
-        named = "mine" if "mine" in json.dumps(says.body.options["trace"]) else "abc"  # type: ignore[union-attr]
+        named = "mine" if "mine" in json.dumps(says.plan.body.options["trace"]) else "abc"  # type: ignore[union-attr]
         assert assessment["appliedGuardrailDetails"]["guardrailId"] == named
     assert fake.calls.all[0].reply is says
     assert "has no answer left" in apply(fake)["message"]

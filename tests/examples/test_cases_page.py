@@ -49,7 +49,7 @@ def helpers() -> Mapping[str, list[str]]:
     for name, function in inspect.getmembers(failures, inspect.isfunction):
         if name in reply.__all__ and name != "error":
             required = [each for each in inspect.signature(function).parameters.values() if each.default is each.empty]
-            body = function(*("x" for _ in required)).body
+            body = function(*("x" for _ in required)).plan.body
             if isinstance(body, ErrorBody):  # the others break the connection
                 found.setdefault(body.name, []).append(name)
     return found

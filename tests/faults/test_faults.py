@@ -15,6 +15,7 @@ from converse_harness.endpoint import Exchange
 from converse_harness.faults.model import DURATIONS, FAULT_LEVELS, TRANSPORTS, Fault, Transport
 from converse_harness.faults.order import ORDER_FAULTS, OrderFault
 from converse_harness.faults.response import GARBAGE, JSON, ResponseFault
+from converse_harness.reply.plan import Plan
 from converse_harness.stream.events import decode_event, encode_event
 from converse_harness.stream.frames import PRELUDE_LENGTH, Decoder
 from converse_harness.stream.http import Chunk, HttpResponse, Request
@@ -109,13 +110,13 @@ def test_what_cannot_be_sent_cannot_for_the_reason_given() -> None:
 
 @pytest.mark.parametrize("fault", IN_ORDER, ids=lambda fault: fault.name)
 def test_the_order_is_broken_at_each_of_its_sites(fault: OrderFault) -> None:
-    whole = next(each for each in (WHOLE, faulty(fault)) if fault.applicable_at(list(each.unbroken_events())))
-    unbroken = list(whole.unbroken_events())
+    whole = next(each for each in (WHOLE, faulty(fault)) if fault.applicable_at(list(each.plan.unbroken_events())))
+    unbroken = list(whole.plan.unbroken_events())
     applicable_at = fault.applicable_at(unbroken)
-    if not whole.placements:
-        assert whole.broken(fault).placements[0].after == applicable_at[len(applicable_at) // 2]
+    if not whole.plan.placements:
+        assert whole.broken(fault).plan.placements[0].after == applicable_at[len(applicable_at) // 2]
     for position in applicable_at:
-        broken = Reply(whole.body).broken(fault, after=position)
+        broken = Reply(Plan(whole.plan.body)).broken(fault, after=position)
         assert broken.summary.endswith(f", {fault.name} at event {position}")
         frames = sent(broken).chunks
         expected = fault.apply_at(unbroken, position)
@@ -323,17 +324,17 @@ def test_faults_of_different_levels_can_be_combined(data: st.DataObject, operati
             )
     endpoint, exchange = asked(answer, operation)
     chunks = list(exchange.response.chunks)
-    streams_alone = [each for each in answer.placements if each.fault.on_body is None]
+    streams_alone = [each for each in answer.plan.placements if each.fault.on_body is None]
     assert len(endpoint.problems) == (1 if operation == CONVERSE and streams_alone else 0)
-    assert [each.fault.level for each in answer.placements] == [
-        level for level in FAULT_LEVELS if level in {each.fault.level for each in answer.placements}
+    assert [each.fault.level for each in answer.plan.placements] == [
+        level for level in FAULT_LEVELS if level in {each.fault.level for each in answer.plan.placements}
     ]
     if endpoint.problems:
         return
-    names = {each.fault.name for each in answer.placements}
+    names = {each.fault.name for each in answer.plan.placements}
     breaks = {"reset": "connection reset", "closed": "connection closed", "stall": "stalled"}
     forever = [
-        each for each in answer.placements if each.fault.name in breaks and each.fault.seconds in (None, math.inf)
+        each for each in answer.plan.placements if each.fault.name in breaks and each.fault.seconds in (None, math.inf)
     ]
     wrong = "wrong_content_length" in names
     expected = breaks[forever[0].fault.name] if forever else "connection closed" if wrong else None

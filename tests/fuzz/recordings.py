@@ -26,7 +26,7 @@ def check(data: bytes) -> None:
     except DamagedRecording:
         return
     for exchange in session.exchanges:
-        recorded = reply_of(exchange).recorded
+        recorded = reply_of(exchange).plan.recorded
         assert recorded is not None
         assert all(isinstance(chunk.data, bytes) for chunk in recorded.response.chunks)
     lines = [session.header, *(line for exchange in session.exchanges for line in exchange.lines())]

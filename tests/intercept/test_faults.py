@@ -64,7 +64,9 @@ def reached(status: int, headers: Iterable[tuple[str, str]], parts: Iterable[byt
 
 def patience(answer: Reply) -> float:
     """Seconds after which a client gives up: few where nothing comes, many where a slow machine may not matter."""
-    lasts = any(placement.fault.no_answer or placement.fault.seconds == float("inf") for placement in answer.placements)
+    lasts = any(
+        placement.fault.no_answer or placement.fault.seconds == float("inf") for placement in answer.plan.placements
+    )
     return 0.3 if lasts else 30.0
 
 
@@ -201,7 +203,9 @@ def test_so_do_those_of_each_case(ways: Any, way: str, operation: str, every: bo
     """The answer of each case goes one of the ways that can carry it, in the slow tier all of them."""
     compared = 0
     for number, (case, answer) in enumerate(ANSWERS):
-        able = [name for name in WAYS if all(WAYS[name] in placed.fault.transports for placed in answer.placements)]
+        able = [
+            name for name in WAYS if all(WAYS[name] in placed.fault.transports for placed in answer.plan.placements)
+        ]
         chosen = able if every else [able[number % len(able)]]
         if way in chosen and (operation == "converse-stream" or not case.stream_only):
             once = answer.times(1)

@@ -46,7 +46,7 @@ def heard_of(request: Request, response: HttpResponse) -> CapturedExchange:
 
 def replayed(text: str) -> HttpResponse:
     (exchange,) = parse(text).exchanges
-    recorded = reply_of(exchange).recorded
+    recorded = reply_of(exchange).plan.recorded
     assert recorded is not None
     return recorded.response
 

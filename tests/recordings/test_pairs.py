@@ -134,7 +134,7 @@ def replay_over_httpx(file: Path, operation: str) -> Got:
 
 def can_be_sent(reply: Reply) -> bool:
     """Whether the server can, and does not wait: silence is recorded elsewhere."""
-    faults = [placement.fault for placement in reply.placements]
+    faults = [placement.fault for placement in reply.plan.placements]
     return all("server" in fault.transports and fault.seconds is None and not fault.no_answer for fault in faults)
 
 
@@ -154,7 +154,7 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_one_transport_records_every_transport_replays(
     way: str, converse_server: ConverseServer, reply: Reply, operation: str
 ) -> None:
-    on_body = all(placement.fault.on_body is not None for placement in reply.placements)
+    on_body = all(placement.fault.on_body is not None for placement in reply.plan.placements)
     assume(operation == "ConverseStream" or on_body)  # what only a stream can be
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "made.jsonl")

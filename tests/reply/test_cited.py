@@ -18,7 +18,7 @@ A_PART = "a part is a text or a Citation of the AWS API, each an argument of its
 
 
 def content_of(answer: Reply) -> list[dict[str, Any]]:
-    body: Any = answer.body
+    body: Any = answer.plan.body
     return list(body.content)
 
 
@@ -64,7 +64,7 @@ def test_a_stream_has_the_citations_before_the_text_and_no_start() -> None:
 
 def test_the_rest_is_as_in_a_message() -> None:
     usage = {"inputTokens": 1, "outputTokens": 2, "totalTokens": 3}
-    body: Any = reply.cited("18 °C", WARM, stop_reason="max_tokens", usage=usage).body
+    body: Any = reply.cited("18 °C", WARM, stop_reason="max_tokens", usage=usage).plan.body
     assert (body.stop_reason, body.options) == ("max_tokens", {"usage": usage})
 
 

@@ -50,7 +50,9 @@ def test_every_helper_is_held_to_the_wire() -> None:
     others = {"connect_timeout", "connection_refused", "read_timeout", "unknown_operation"}
     assert made - others == HELPERS.keys()
     modelled = {*bedrock.errors("Converse"), *bedrock.errors("ConverseStream")}
-    assert {body.name for body in (made.body for made, _, _ in HELPERS.values()) if hasattr(body, "name")} > modelled
+    assert {
+        body.name for body in (made.plan.body for made, _, _ in HELPERS.values()) if hasattr(body, "name")
+    } > modelled
 
 
 @pytest.mark.parametrize("operation", ["converse", "converse-stream"])

@@ -131,7 +131,7 @@ def test_a_reply_reads_as_one_line(written: Reply, summary: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(bedrock.all_errors()))
 def test_every_modelled_error_has_a_status_and_a_wording(name: ErrorName) -> None:
-    body: Any = reply.error(name).body
+    body: Any = reply.error(name).plan.body
     assert body.status == bedrock.all_errors()[name].status
     assert body.members["message"] == usual(name)
 
@@ -141,14 +141,14 @@ def test_every_exception_frame_can_take_the_place_of_every_event(name: StreamExc
     written = reply.text("The answer is forty-two.")
     for position in range(len(list(written.events()))):
         failing = written.fails_after(position, name)
-        assert failing.failure is not None
-        check_order([*list(failing.events())[:position], failing.failure.event])
+        assert failing.plan.failure is not None
+        check_order([*list(failing.events())[:position], failing.plan.failure.event])
 
 
 def test_an_exception_may_carry_further_members() -> None:
     failing = reply.text("a").fails_after(1, "modelStreamErrorException", "died", originalStatusCode=500)
-    assert failing.failure is not None
-    assert failing.failure.event["modelStreamErrorException"] == {"message": "died", "originalStatusCode": 500}
+    assert failing.plan.failure is not None
+    assert failing.plan.failure.event["modelStreamErrorException"] == {"message": "died", "originalStatusCode": 500}
     with pytest.raises(ReplyError, match=re.escape("modelStreamErrorException.originalStatusCode is 9")):
         reply.text("a").fails_after(1, "modelStreamErrorException", originalStatusCode=9)
 

@@ -90,9 +90,14 @@ def test_every_error_comes_and_every_wording_and_both_headers() -> None:
     worded = {each.message for table in (OVERFLOWS, THROTTLES) for each in table.values()} | set(map(usual, ERRORS))
 
     def names(answer: Reply) -> list[str]:
-        assert isinstance(answer.body, ErrorBody)
-        members = [name for name in answer.body.members if name != "message"]
-        return [answer.body.name, answer.body.members["message"], *members, *(name for name, _ in answer.body.headers)]
+        assert isinstance(answer.plan.body, ErrorBody)
+        members = [name for name in answer.plan.body.members if name != "message"]
+        return [
+            answer.plan.body.name,
+            answer.plan.body.members["message"],
+            *members,
+            *(name for name, _ in answer.plan.body.headers),
+        ]
 
     wanted = ERRORS | worded | {"", "retry-after", "retry-after-ms", "originalStatusCode", "resourceName"}
     assert never(errors(), wanted, names) == set()
@@ -111,13 +116,13 @@ def test_botocore_reads_the_error_that_was_drawn(answer: Reply) -> None:
         },
         bedrock.operation("Converse").output_shape,
     )
-    assert isinstance(answer.body, ErrorBody)
-    assert answer.body.name in ERRORS
-    assert read["Error"] == {"Code": answer.body.name, "Message": answer.body.members["message"]}
+    assert isinstance(answer.plan.body, ErrorBody)
+    assert answer.plan.body.name in ERRORS
+    assert read["Error"] == {"Code": answer.plan.body.name, "Message": answer.plan.body.members["message"]}
     assert (
         read["ResponseMetadata"]["HTTPStatusCode"]
-        == answer.body.status
-        == bedrock.all_errors()[answer.body.name].status
+        == answer.plan.body.status
+        == bedrock.all_errors()[answer.plan.body.name].status
     )
 
 
@@ -125,8 +130,8 @@ def test_botocore_reads_the_error_that_was_drawn(answer: Reply) -> None:
 def test_errors_come_through_a_client(client: Any, answer: Reply) -> None:
     seen = see(client, answer)
     assert isinstance(seen.error, ClientError)
-    assert isinstance(answer.body, ErrorBody)
-    assert seen.error.response["Error"]["Code"] == answer.body.name
+    assert isinstance(answer.plan.body, ErrorBody)
+    assert seen.error.response["Error"]["Code"] == answer.plan.body.name
     assert "Sorry." in str(seen.error)
 
 
@@ -134,16 +139,16 @@ def test_errors_come_through_a_client(client: Any, answer: Reply) -> None:
 
 
 def code(answer: Reply) -> str:
-    assert answer.failure is not None
-    return answer.failure.name
+    assert answer.plan.failure is not None
+    return answer.plan.failure.name
 
 
 def test_every_error_comes_in_a_stream_at_every_kind_of_place() -> None:
     def names(answer: Reply) -> list[str]:
-        assert answer.failure is not None
+        assert answer.plan.failure is not None
         events = [next(iter(event)) for event in answer.events()]
-        form = "error frame" if ":error" in answer.failure.event else "exception frame"
-        return [code(answer), form, *events[answer.failure.after :][:1]]
+        form = "error frame" if ":error" in answer.plan.failure.event else "exception frame"
+        return [code(answer), form, *events[answer.plan.failure.after :][:1]]
 
     wanted = {
         *EXCEPTIONS,
@@ -159,7 +164,7 @@ def test_every_error_comes_in_a_stream_at_every_kind_of_place() -> None:
 
 @given(answer=stream_errors())
 def test_a_stream_ends_in_the_error_that_was_drawn(client: Any, answer: Reply) -> None:
-    failure = answer.failure
+    failure = answer.plan.failure
     assert failure is not None
     events = list(answer.events())[: failure.after]
     check_order([*events, failure.event])
@@ -302,7 +307,7 @@ def before_the_fault(case: FaultyReply, events: list[dict[str, Any]]) -> list[di
     """The events of the sound reply that come all the same."""
     if case.placement.fault.place != "whole answer":
         return events[: case.placement.after]
-    none = case.reply.no_answer or case.placement.fault.name in ("empty_200", "json_for_stream")
+    none = case.reply.plan.no_answer or case.placement.fault.name in ("empty_200", "json_for_stream")
     return [] if none else events
 
 
@@ -336,13 +341,13 @@ def test_nothing_hangs_over_a_socket(converse_server: ConverseServer, client: An
 
 @given(case=faulty_replies(replies=errors()))
 def test_errors_can_be_broken_where_they_have_a_body(case: FaultyReply) -> None:
-    assert isinstance(case.reply.body, ErrorBody)
+    assert isinstance(case.reply.plan.body, ErrorBody)
     assert case.placement.fault.on_body is not None
 
 
 @given(case=faulty_replies(replies=stream_errors()))
 def test_streams_that_fail_can_be_broken_in_their_bytes(client: Any, case: FaultyReply) -> None:
-    assert case.reply.failure is not None
+    assert case.reply.plan.failure is not None
     assert case.placement.fault.level != "events"
     see(client, case.reply)
 
@@ -380,7 +385,7 @@ def test_a_faulty_reply_is_printed_as_code(case: FaultyReply) -> None:
     made = eval(pretty(case), names)
     assert made.placement.fault == case.placement.fault
     assert made.reply.summary == case.reply.summary
-    if not case.reply.no_answer:  # what the answer would have been is not printed
+    if not case.reply.plan.no_answer:  # what the answer would have been is not printed
         assert made.placement == case.placement
         assert list(made.reply.events()) == list(case.reply.events())
 

@@ -86,9 +86,9 @@ class Case:
 
 
 def _only_streams(reply: Reply) -> bool:
-    if any(placement.fault.on_body is None for placement in reply.placements):
-        return not isinstance(reply.body, ErrorBody)
-    if reply.failure is not None or not isinstance(reply.body, EventsBody):
+    if any(placement.fault.on_body is None for placement in reply.plan.placements):
+        return not isinstance(reply.plan.body, ErrorBody)
+    if reply.plan.failure is not None or not isinstance(reply.plan.body, EventsBody):
         return False
     events = list(reply.events())
     if events and is_exception(kind(events[-1])):

@@ -159,7 +159,7 @@ def _call_line(id: str, call: Call) -> str:
     line = f"{fake}{operation:<14}  {call.model_id:<26} {asked:<{_TEXT}}  -> {answered} {counts:>10} {taken:>8}"
     if call.attempt > 1:
         line += f"  attempt {call.attempt}"
-    if call.refusal is not None and call.reply is not None and call.reply.recorded is None:
+    if call.refusal is not None and call.reply is not None and call.reply.plan.recorded is None:
         line += f"  breaks {call.refusal.rule.name}"
     for note in call.answered.notes:
         if call.refusal is None or note.kind != call.refusal.rule.name:
@@ -250,7 +250,7 @@ def load_case(case: Case) -> Script:
     replies = [reply.times(1) for reply in case.replies for _ in range(reply.uses)]
     with _naming(f"the case {case.name} cannot be served"):
         for reply in replies:
-            reply.check_sendable("server")
+            reply.plan.check_sendable("server")
     in_turn = cycle(replies)
 
     def next_of_the_case(call: Call) -> Reply:

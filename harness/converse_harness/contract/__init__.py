@@ -109,7 +109,7 @@ class ConsumerContract:
 
     @classmethod
     def _can_send(cls, case: Case) -> bool:
-        faults = (placement.fault for answer in case.replies for placement in answer.placements)
+        faults = (placement.fault for answer in case.replies for placement in answer.plan.placements)
         return all(cls.transport in fault.transports for fault in faults)
 
     # The following methods make one test for each case and property, and run these tests.

@@ -210,15 +210,15 @@ def expectation_of(replies: Sequence[Reply]) -> Expectation:
 
 
 def _of_one(reply: Reply) -> Expectation:
-    if isinstance(reply.body, ErrorBody):
-        return Expectation((), True, _names(reply.body.name, reply.body.members.get("message")))
-    if reply.no_answer:
+    if isinstance(reply.plan.body, ErrorBody):
+        return Expectation((), True, _names(reply.plan.body.name, reply.plan.body.members.get("message")))
+    if reply.plan.no_answer:
         return Expectation((), True)
-    whole = _answer_of(reply.unbroken_events())
+    whole = _answer_of(reply.plan.unbroken_events())
     as_sent = _answer_of(reply.events())
-    if reply.failure is not None:
+    if reply.plan.failure is not None:
         return _failing(reply, whole)
-    placements = [each for each in reply.placements if each.fault.name != "stall" or is_endless(each.fault)]
+    placements = [each for each in reply.plan.placements if each.fault.name != "stall" or is_endless(each.fault)]
     broken = {placement.fault.name for placement in placements}
     if broken & FATAL:
         complete = all(_is_complete(reply, each, whole) for each in placements if each.fault.name in FATAL)
@@ -241,7 +241,7 @@ def _in_order(reply: Reply) -> bool:
     A consumer may treat any other stream as broken.
     """
     unfinished: object = None
-    for event in reply.unbroken_events():
+    for event in reply.plan.unbroken_events():
         name = kind(event)
         if not name.startswith("contentBlock"):
             continue
@@ -266,9 +266,9 @@ def _is_complete(reply: Reply, placement: FaultPlacement, whole: ExpectedAnswer)
 
 
 def _failing(reply: Reply, whole: ExpectedAnswer) -> Expectation:
-    assert reply.failure is not None
-    ((name, members),) = reply.failure.event.items()
-    came = list(islice(reply.events(), reply.failure.after))
+    assert reply.plan.failure is not None
+    ((name, members),) = reply.plan.failure.event.items()
+    came = list(islice(reply.events(), reply.plan.failure.after))
     complete = any("messageStop" in event for event in came)
     names: frozenset[str] = frozenset()
     if name != ERROR_FRAME and (names := _names(name[:1].upper() + name[1:], members.get("message"))):

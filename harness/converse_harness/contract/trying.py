@@ -138,5 +138,5 @@ def _answer(fake: Fake, replies: Sequence[Reply], *, goes_on: bool) -> None:
 
 def _is_silent(answer: Reply) -> bool:
     """Whether an answer, or the rest of it, never arrives, so that the client waits until its timeout."""
-    faults = [placement.fault for placement in answer.placements]
+    faults = [placement.fault for placement in answer.plan.placements]
     return any(fault.name in ("connect_timeout", "read_timeout") or is_endless(fault) for fault in faults)

@@ -195,7 +195,7 @@ class Endpoint:
         if replacing is not None and slot is None and (beyond := replacing.beyond(call, refused=refused)) is not None:
             slot = Slot(beyond, _REPLACED, None)
         # A call with a recorded reply gets no notes, because Bedrock accepted the recorded request.
-        if noted and not (slot and isinstance(slot.responder, Reply) and slot.responder.recorded):
+        if noted and not (slot and isinstance(slot.responder, Reply) and slot.responder.plan.recorded):
             notes = [Note(each.rule.name, failure_texts.noted_request(call, each), call.number) for each in noted]
             call.answered.notes = [*history, *notes]
         return slot
@@ -295,8 +295,8 @@ class Endpoint:
             )
         refusal = call.answered.refusal
         # Bedrock's recorded message takes the place of the message that the rule predicts.
-        if refusal is not None and isinstance(reply.body, ErrorBody):
-            message = str(reply.body.members.get("message", ""))
+        if refusal is not None and isinstance(reply.plan.body, ErrorBody):
+            message = str(reply.plan.body.members.get("message", ""))
             is_expected(self.expected, call, refusal._replace(message=message))
         if self.replacing is not None and slot.place != _REPLACED and call.operation in SCRIPTED:
             reply = self.replacing.instead(call, reply, self.transport)
@@ -329,11 +329,11 @@ class Endpoint:
         return None if known is None else output_response(call.operation or "", known, self._request_id(call))
 
     def _render(self, call: Call, reply: Reply, place: str = "") -> HttpResponse:
-        reply.check_sendable(self.transport)
+        reply.plan.check_sendable(self.transport)
         check_answer(call.operation, reply)
         call.answered.reply = reply
         response = self._renderer.render(reply, Occasion(self.seed, place, call))
-        recorded = reply.recorded
+        recorded = reply.plan.recorded
         if recorded is None or not recorded.partial or recorded.operation != call.operation:
             return response
         return replace(response, chunks=self._as_far_as_recorded(response.chunks, call))
@@ -355,7 +355,7 @@ class Endpoint:
         """Raise ReplyError if the transport cannot send one of the replies in `responders`. Ignore functions."""
         for responder in each_reply(responders):
             if isinstance(responder, Reply):
-                responder.check_sendable(self.transport)
+                responder.plan.check_sendable(self.transport)
 
 
 def _parse(operation: str | None, body: bytes) -> tuple[Mapping[str, Any], str | None]:

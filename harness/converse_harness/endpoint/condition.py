@@ -138,7 +138,7 @@ def check_answer(operation: str | None, reply: Reply) -> None:
     if operation is None or operation in SCRIPTED:
         return
     named = NAMED.get(operation, _OTHERS)
-    recorded = reply.recorded is not None and reply.recorded.operation == operation
+    recorded = reply.plan.recorded is not None and reply.plan.recorded.operation == operation
     if not recorded and not named.answers(reply):
         raise ReplyError(f"{reply.summary} cannot answer {operation}: ", named.otherwise)
 

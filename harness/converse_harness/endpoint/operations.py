@@ -90,13 +90,13 @@ OPERATION: Final = "ApplyGuardrail"
 
 def is_failure(reply: Reply) -> bool:
     """Whether a reply is an error before the stream or a connection failure, so that it can answer any operation."""
-    return isinstance(reply.body, ErrorBody) or reply.no_answer
+    return isinstance(reply.plan.body, ErrorBody) or reply.plan.no_answer
 
 
 def can_apply(reply: Reply) -> bool:
     """Whether a reply can answer ApplyGuardrail: it has a guardrail trace, is an error, or is a connection failure."""
-    has_trace = isinstance(reply.body, MessageBody) and bool(_trace(reply.body))
-    return is_failure(reply) or (has_trace and reply.failure is None)
+    has_trace = isinstance(reply.plan.body, MessageBody) and bool(_trace(reply.plan.body))
+    return is_failure(reply) or (has_trace and reply.plan.failure is None)
 
 
 def applied(reply: Reply | None, call: Call) -> str:
@@ -108,7 +108,8 @@ def applied(reply: Reply | None, call: Call) -> str:
 
     The form of the answer follows AWS's model and guide, because there is no recording of ApplyGuardrail.
     """
-    body = reply.body if reply is not None and isinstance(reply.body, MessageBody) else MessageBody((), "end_turn")
+    planned = None if reply is None else reply.plan.body
+    body = planned if isinstance(planned, MessageBody) else MessageBody((), "end_turn")
     side = str(call.body.get("source", "INPUT")).lower()
     assessments = _assessments(_trace(body), side)
     texts = [member_of(block, "text", "text") for block in objects_of(call.body.get("content"))]

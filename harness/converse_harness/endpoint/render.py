@@ -67,9 +67,9 @@ class Renderer:
         Raises ReplyError if the reply cannot answer this operation. For example, a reply that is possible only as a
         stream cannot answer Converse.
         """
-        streams = not isinstance(reply.body, ErrorBody) and occasion.call.operation == "ConverseStream"
+        streams = not isinstance(reply.plan.body, ErrorBody) and occasion.call.operation == "ConverseStream"
         changes: list[tuple[FaultPlacement, Change | None]] = []
-        for placement in reply.placements:
+        for placement in reply.plan.placements:
             fault = placement.fault
             change = fault.on_body if not streams else fault.on_stream if isinstance(fault, ResponseFault) else None
             changes.append((placement, change))
@@ -79,18 +79,18 @@ class Renderer:
                     f"called {occasion.call.operation}, which answers with one whole body."
                 )
         prompt = occasion.call.answered.prompt = self._cache.use(occasion.call)
-        recorded = reply.recorded
+        recorded = reply.plan.recorded
         if recorded is None or recorded.operation != occasion.call.operation:
             response = self._sound(reply, occasion)
         else:
             response = recorded.response
-            if recorded.operation == "Converse" and isinstance(reply.body, MessageBody):
+            if recorded.operation == "Converse" and isinstance(reply.plan.body, MessageBody):
                 occasion.call.answered.response = _assembled(reply, occasion, ())
         for placement, change in changes:
             response = response if change is None else change(response, placement)
-        is_answer = response.status == 200 and response.failure is None and not isinstance(reply.body, ErrorBody)
+        is_answer = response.status == 200 and response.failure is None and not isinstance(reply.plan.body, ErrorBody)
         if prompt is not None and is_answer:
-            self._cache.answered(prompt, reply.pace.first, reply.pace.each * (_count(reply, occasion) - 1))
+            self._cache.answered(prompt, reply.plan.pace.first, reply.plan.pace.each * (_count(reply, occasion) - 1))
         return response
 
     def _sound(self, reply: Reply, occasion: Occasion) -> HttpResponse:
@@ -98,18 +98,18 @@ class Renderer:
 
         Only a fault in the order of events is applied here.
         """
-        match reply.body:
+        match reply.plan.body:
             case BareBody(summary):
                 raise ReplyError(
                     f"{summary} cannot answer {occasion.call.operation}: only its bytes are known, which are those of "
                     "another operation or damaged."
                 )
             case ErrorBody(status=200, headers=more):
-                made = no_answer(occasion.call, occasion.request_id, delay=reply.pace.first)
+                made = no_answer(occasion.call, occasion.request_id, delay=reply.plan.pace.first)
                 return replace(made, headers=(*made.headers, *more))
             case ErrorBody(name, status, members, more):
                 body = error_json(name, members)
-                error = error_response(name, status, body, occasion.request_id, delay=reply.pace.first)
+                error = error_response(name, status, body, occasion.request_id, delay=reply.plan.pace.first)
                 return replace(error, headers=(*error.headers, *more))
             case _ if occasion.call.operation == "ConverseStream":
                 return stream_response(self._stream(reply, occasion), occasion.request_id)
@@ -120,9 +120,9 @@ class Renderer:
                 return _whole(reply, occasion)
 
     def _stream(self, reply: Reply, occasion: Occasion) -> Iterable[Chunk]:
-        if reply.placements and (breach := reply.order_breach) is not None:
+        if reply.plan.placements and (breach := reply.plan.order_breach) is not None:
             return _broken_order(breach, reply, occasion)
-        family, members = occasion.family, occasion.tool_members(reply.body)
+        family, members = occasion.family, occasion.tool_members(reply.plan.body)
         key = (reply, family.name, members)
         known = self._frames.get(key)
         frames = Frames(lambda: events_of(_runs(reply, family, members))) if known is None else known
@@ -130,8 +130,8 @@ class Renderer:
             frames,
             self._encode(key, frames, _runs(reply, family, members)) if known is None else (frames,),
             partial(_last_chunk, reply, occasion),
-            reply.pace.first,
-            reply.pace.each,
+            reply.plan.pace.first,
+            reply.plan.pace.each,
         )
 
     def _encode(self, key: _FramesKey, frames: Frames, runs: Iterable[Run]) -> Iterator[list[bytes]]:
@@ -165,20 +165,20 @@ def _broken_order(placement: FaultPlacement, reply: Reply, occasion: Occasion) -
 
     If the reply contains a failure, the stream ends with the failure.
     """
-    if isinstance(reply.body, EventsBody):
-        sound = [dict(event) for event in reply.body.events]
+    if isinstance(reply.plan.body, EventsBody):
+        sound = [dict(event) for event in reply.plan.body.events]
     else:
-        sound = [*events_of(_runs(reply, occasion.family, occasion.tool_members(reply.body)))]
-    if isinstance(reply.body, MessageBody):
-        sound.append({"metadata": _options(reply.body, reply, occasion, len(sound))})
+        sound = [*events_of(_runs(reply, occasion.family, occasion.tool_members(reply.plan.body)))]
+    if isinstance(reply.plan.body, MessageBody):
+        sound.append({"metadata": _options(reply.plan.body, reply, occasion, len(sound))})
     events = rearranged(placement, sound)
-    failure = reply.failure
+    failure = reply.plan.failure
     if failure is not None:
         events = [*events[: failure.after], dict(failure.event)]
-    delay = reply.pace.first
+    delay = reply.plan.pace.first
     for event, padding in zip(events, _paddings(occasion.seed, occasion.place, len(events)), strict=False):
         yield Chunk(encode_event(event, padding), delay, event)
-        delay = reply.pace.each
+        delay = reply.plan.pace.each
 
 
 def error_json(name: str, members: Mapping[str, Any]) -> bytes:
@@ -195,13 +195,13 @@ def _runs(reply: Reply, family: Family, members: ToolUseMembers) -> Iterator[Run
     A tool use gets those of `members` that it lacks. Events after the reply's failure are left out. They are kept if
     the reply has an order fault, which needs all events.
     """
-    body, failure = reply.body, reply.failure
+    body, failure = reply.plan.body, reply.plan.failure
     if isinstance(body, EventsBody):
         after = len(body.events) - 1 if failure is None else failure.after
         yield from map(dict[str, Any], body.events[: max(after, 0)])
         return
-    left: float = inf if failure is None or reply.order_breach is not None else failure.after
-    for run in reply.runs(family):
+    left: float = inf if failure is None or reply.plan.order_breach is not None else failure.after
+    for run in reply.plan.runs(family):
         if not left:
             return
         if isinstance(run, Deltas):
@@ -223,16 +223,16 @@ def _last_chunk(reply: Reply, occasion: Occasion, sent: int) -> Chunk | None:
     It is built separately, because the metadata depends on the request and so cannot be cached with the other frames.
     Return None if no chunk is left.
     """
-    delay = reply.pace.each if sent else reply.pace.first
-    if reply.failure is not None and sent == reply.failure.after:
-        event = dict(reply.failure.event)
+    delay = reply.plan.pace.each if sent else reply.plan.pace.first
+    if reply.plan.failure is not None and sent == reply.plan.failure.after:
+        event = dict(reply.plan.failure.event)
         return Chunk(encode_event(event), delay, event)
-    if isinstance(reply.body, MessageBody):
-        event = {"metadata": _options(reply.body, reply, occasion, sent)}
+    if isinstance(reply.plan.body, MessageBody):
+        event = {"metadata": _options(reply.plan.body, reply, occasion, sent)}
         padding = digest(occasion.seed, occasion.place, "metadata padding", 1).translate(_PAD_LENGTHS)[0]
         return Chunk(encode_event(event, padding), delay, event)
-    if isinstance(reply.body, EventsBody) and sent < len(reply.body.events):
-        event = dict(reply.body.events[sent])
+    if isinstance(reply.plan.body, EventsBody) and sent < len(reply.plan.body.events):
+        event = dict(reply.plan.body.events[sent])
         return Chunk(encode_event(event, _paddings(occasion.seed, occasion.place, sent + 1)[sent]), delay, event)
     return None
 
@@ -249,12 +249,12 @@ def _options(body: MessageBody, reply: Reply, occasion: Occasion, sent: int) -> 
     options = {name: body.options[name] for name in METADATA if name in body.options} if body.options else {}
     if "trace" in options:
         options["trace"] = guardrails.named(options["trace"], occasion.call.guardrail)
-    if reply.recorded is None:
+    if reply.plan.recorded is None:
         for name in _RETURNED:
             if name in occasion.call.body and bedrock.has_member("ConverseResponse", name):
                 options.setdefault(name, occasion.call.body[name])
     options["usage"] = usage(occasion.call, body, options.get("usage"))
-    pauses = reply.pace.first + reply.pace.each * sent
+    pauses = reply.plan.pace.first + reply.plan.pace.each * sent
     options.setdefault("metrics", {"latencyMs": 250 + 12 * options["usage"]["outputTokens"] + round(1000 * pauses)})
     return options
 
@@ -264,10 +264,10 @@ def _whole(reply: Reply, occasion: Occasion) -> HttpResponse:
 
     If the reply contains an exception frame, the response is the HTTP error for this exception.
     """
-    failure = reply.failure
+    failure = reply.plan.failure
     if failure is not None:
         return _failed(failure.event, occasion, _pauses(reply, failure.after + 1))
-    events = tuple(reply.events()) if isinstance(reply.body, EventsBody) else ()
+    events = tuple(reply.events()) if isinstance(reply.plan.body, EventsBody) else ()
     if events and is_exception(kind(events[-1])):
         return _failed(events[-1], occasion, _pauses(reply, len(events)))
     answer = _assembled(reply, occasion, events)
@@ -287,7 +287,7 @@ def in_aws_form(answer: Assembled) -> dict[str, Any]:
 
 
 def _assembled(reply: Reply, occasion: Occasion, events: tuple[dict[str, Any], ...]) -> Assembled:
-    body = reply.body
+    body = reply.plan.body
     if not isinstance(body, MessageBody):
         try:
             return assemble(events)
@@ -327,8 +327,8 @@ def _count(reply: Reply, occasion: Occasion) -> int:
 
     If there is no pause between events, return 1 to save time, because the number has no effect then.
     """
-    return sum(1 for _ in reply.events(occasion.family)) if reply.pace.each else 1
+    return sum(1 for _ in reply.events(occasion.family)) if reply.plan.pace.each else 1
 
 
 def _pauses(reply: Reply, events: int) -> float:
-    return reply.pace.first + reply.pace.each * max(0, events - 1)
+    return reply.plan.pace.first + reply.plan.pace.each * max(0, events - 1)

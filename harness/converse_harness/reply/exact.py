@@ -11,6 +11,7 @@ from converse_harness.errors import Advice, Argument, ReplyError, StreamOrderErr
 from converse_harness.reply.body import KEYWORDS, EventsBody
 from converse_harness.reply.failures import error
 from converse_harness.reply.messages import answer, check_encodable
+from converse_harness.reply.plan import Plan
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.arguments import (
     AN_EVENT,
@@ -47,7 +48,7 @@ def events(events: Iterable[StreamEvent | Mapping[str, object]], *, strict: bool
     check_flag("events", strict=strict)
     listed = _listed(events)
     found = tuple(_checked(index, event, strict=strict) for index, event in enumerate(listed))
-    return Reply(EventsBody(found, strict, _unfinished(found) if strict else ""))
+    return Reply(Plan(EventsBody(found, strict, _unfinished(found) if strict else "")))
 
 
 def response(

@@ -10,11 +10,12 @@ from converse_harness.bedrock.families import OVERFLOWS, THROTTLES, Wording, usu
 from converse_harness.errors import Advice, Argument, ReplyError
 from converse_harness.literals import ErrorName, OverflowWording, ThrottleWording
 from converse_harness.reply.body import ErrorBody, MessageBody
+from converse_harness.reply.plan import Plan
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.arguments import built_by, check_json, check_optional_text, check_text, did_you_mean, wrong
 from converse_harness.stream.http import ERROR_NAME
 
-_NOTHING: Final = Reply(MessageBody((), "end_turn"))
+_NOTHING: Final = Reply(Plan(MessageBody((), "end_turn")))
 
 
 def connection_refused() -> Reply:
@@ -92,7 +93,7 @@ def error(name: str, message: str | None = None, *, status: int | None = None, *
             bedrock.check(name, body, root=name)
     else:
         check_json(name, body)
-    return Reply(ErrorBody(name, given, body))
+    return Reply(Plan(ErrorBody(name, given, body)))
 
 
 def throttled(message: str | None = None, *, wording: ThrottleWording | None = None) -> Reply:
@@ -210,7 +211,7 @@ def model_error(
 
     `original_status_code` (100 to 599) and `resource_name` are the error's members originalStatusCode and resourceName.
 
-    >>> model_error("It died.", original_status_code=500).body.members["originalStatusCode"]
+    >>> model_error("It died.", original_status_code=500).plan.body.members["originalStatusCode"]
     500
     """
     check_optional_text("model_error", message=message)
@@ -295,7 +296,7 @@ def unknown_operation() -> Reply:
     >>> unknown_operation()
     <Reply UnknownOperationException (200)>
     """
-    return Reply(ErrorBody("UnknownOperationException", 200, {}))
+    return Reply(Plan(ErrorBody("UnknownOperationException", 200, {})))
 
 
 def _error(function: str, name: ErrorName, message: str | None) -> Reply:

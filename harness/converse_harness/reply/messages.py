@@ -11,6 +11,7 @@ from converse_harness.bedrock.api.checks import is_array, is_object
 from converse_harness.errors import Advice, Argument, ReplyError
 from converse_harness.literals import StopReason
 from converse_harness.reply.body import KEYWORDS, UNNAMED_TOOL_USE, USUAL_SIGNATURE, MessageBody
+from converse_harness.reply.plan import Plan
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.arguments import (
     Path,
@@ -171,7 +172,7 @@ def answer(
         options[name] = copied(Argument(name=KEYWORDS.get(name, name)), value)
     cut = pieces_by_block("message", pieces)
     body = MessageBody(blocks, reason, pieces=cut, options=options, strict=strict, as_given=as_given)
-    reply = Reply(body)
+    reply = Reply(Plan(body))
     sent_by_all = all(block.keys() <= _STREAMED_BY_ALL for block in blocks)
     # `events` raises an error if a block has no deltas, or if `pieces` is wrong.
     for index, event in enumerate(reply.events()):
@@ -564,12 +565,12 @@ def _message_of(then: object) -> MessageBody:
         problem = "it must be a text, or a reply with a message. Give blocks of the AWS API as "
         raise wrong("reasoning", "then", then, problem, Advice("reply.message(...).", 'a "message" reply.'))
     given = Advice(repr(then), then.summary)
-    if not isinstance(then.body, MessageBody) or then.no_answer:
+    if not isinstance(then.plan.body, MessageBody) or then.plan.no_answer:
         problem = "it must be a message: text, tool_use, tool_uses, json, cited or message of "
         raise wrong("reasoning", "then", given, problem, Advice("reply.", "a script."))
-    if not then.is_plain:
+    if not then.plan.is_plain or then.uses != 1 or then.may_be_unused:
         how = Advice(
             "as reply.reasoning(..., then).times(2) does.", 'as {"reasoning": ..., "then": ..., "times": 2} does.'
         )
         raise wrong("reasoning", "then", given, "say how the whole is sent, ", how)
-    return then.body
+    return then.plan.body

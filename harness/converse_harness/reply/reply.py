@@ -4,37 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, overload
+from typing import Any, Literal, overload
 
 from converse_harness import bedrock
 from converse_harness.bedrock.api.checks import is_number
-from converse_harness.bedrock.families import NEUTRAL, Family, usual
-from converse_harness.errors import Advice, Argument, ReplyError, StreamOrderError
+from converse_harness.bedrock.families import Family, usual
+from converse_harness.errors import Advice, Argument, ReplyError
 from converse_harness.faults import FAULTS
-from converse_harness.faults.model import FAULT_LEVELS, TRANSPORTS, Fault, FaultPlacement, Transport, in_broken, place
+from converse_harness.faults.model import FAULT_LEVELS, Fault, FaultPlacement, in_broken, place
 from converse_harness.faults.order import OrderFault, rearranged
 from converse_harness.features import with_methods_of_features
 from converse_harness.literals import FamilyName, StreamException
 from converse_harness.reply.body import (
-    METADATA,
-    UNPACED,
     BareBody,
-    Body,
     ErrorBody,
     EventsBody,
     MessageBody,
     Pace,
-    Recorded,
     StreamFailure,
-    summarize_body,
     written,
 )
+from converse_harness.reply.plan import Plan
 from converse_harness.reply.usable import Usable
 from converse_harness.stream.arguments import built_by, check_flag, check_json, check_text, did_you_mean, wrong
-from converse_harness.stream.chunk import Run, events_of, family_named, message_runs
+from converse_harness.stream.chunk import family_named
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception
 from converse_harness.stream.http import ERROR_NAME
-from converse_harness.words import counted, shown
+from converse_harness.words import shown
 
 
 def no_fault(given: object) -> str:
@@ -76,12 +72,9 @@ class Reply(Usable):
     ReplyError immediately if the change is impossible for this answer.
     """
 
-    body: Body
+    plan: Plan
+    """What is sent: for the modules that send it."""
     uses: int = 1
-    failure: StreamFailure | None = None
-    placements: tuple[FaultPlacement, ...] = ()
-    pace: Pace = UNPACED
-    recorded: Recorded | None = None
     may_be_unused: bool = False
 
     @overload
@@ -158,13 +151,13 @@ class Reply(Usable):
         return self._failing("error_frame_after", events, {ERROR_FRAME: said}, strict=False)
 
     def _failing(self, by: str, after: int, event: Mapping[str, Any], *, strict: bool) -> Reply:
-        if self.failure is not None:
+        if self.plan.failure is not None:
             raise ReplyError(f"{self.summary}: a stream fails once.")
         self._check_uncounted(f"{self.summary}: say how it fails")
-        kinds = [next(iter(each), "") for each in self.events()]
-        if fails(self.events()):
+        kinds = [next(iter(each), "") for each in self.plan.events()]
+        if fails(self.plan.events()):
             raise ReplyError(f"{self.summary}: a stream fails once. Leave out its exception, or leave out {by}.")
-        unfinished = isinstance(self.body, EventsBody) and self.body.unfinished
+        unfinished = isinstance(self.plan.body, EventsBody) and self.plan.body.unfinished
         most = len(kinds) - (1 if strict and not unfinished else 0)
         at = Argument(by, "events", value=after)
         check_count(at, after)
@@ -174,11 +167,19 @@ class Reply(Usable):
                 f": this reply has {len(kinds)} events ({', '.join(kinds)}); what ends it takes the place of one: 0 "
                 f"to {most}.",
             )
-        return replace(self, failure=StreamFailure(after, event), recorded=None)
+        return self._planned(failure=StreamFailure(after, event), recorded=None)
+
+    @property
+    def failure(self) -> StreamFailure | None:
+        """The exception that ends the stream, and the number of events before it; None if the stream does not fail."""
+        return self.plan.failure
+
+    def _planned(self, **changed: Any) -> Reply:
+        return replace(self, plan=replace(self.plan, **changed))
 
     def _check_uncounted(self, *then: str | Argument) -> None:
         """Raise ReplyError, whose message begins with `then`, if a fault's position counts events: it would change."""
-        for placement in self.placements:
+        for placement in self.plan.placements:
             if placement.fault.place in ("between", "in event"):
                 broken = Advice(f"broken(faults.{placement.fault.name})", f'"broken": "{placement.fault.name}"')
                 raise ReplyError(*then, " before ", broken, ", which counts events.")
@@ -202,24 +203,25 @@ class Reply(Usable):
             raise wrong("broken", "fault", fault, no_fault(fault))
         if after is not None:
             check_count(in_broken(fault, after), after)
-        for placement in self.placements:
+        for placement in self.plan.placements:
             if placement.fault.level == fault.level:
                 other = f"{placement.fault.name} breaks the same level already ({fault.level})"
                 raise ReplyError(in_broken(fault), f": {other}; a reply has one fault of each.")
-        if self.placements and (self.no_answer or fault.no_answer):
+        if self.plan.placements and (self.plan.no_answer or fault.no_answer):
             raise ReplyError(in_broken(fault), f": {self.summary}: where no answer comes, nothing else can be broken.")
         placement = self._placed(fault, after)
-        recorded = None if isinstance(fault, OrderFault) else self.recorded
-        placed = sorted((*self.placements, placement), key=lambda each: FAULT_LEVELS.index(each.fault.level))
-        return replace(self, placements=tuple(placed), recorded=recorded)
+        recorded = None if isinstance(fault, OrderFault) else self.plan.recorded
+        placed = sorted((*self.plan.placements, placement), key=lambda each: FAULT_LEVELS.index(each.fault.level))
+        return self._planned(placements=tuple(placed), recorded=recorded)
 
     def _placed(self, fault: Fault, after: int | None) -> FaultPlacement:
         if isinstance(fault, OrderFault):
-            if not isinstance(self.body, MessageBody | EventsBody) or self.failure is not None:
-                why = "it has no events" if self.failure is None else "break the order first, then say how it fails"
+            failure = self.plan.failure
+            if not isinstance(self.plan.body, MessageBody | EventsBody) or failure is not None:
+                why = "it has no events" if failure is None else "break the order first, then say how it fails"
                 raise ReplyError(in_broken(fault), f": {self.summary}: {why}.")
             self._check_uncounted(in_broken(fault), f": {self.summary}: break the order")
-            events = list(self.events())
+            events = list(self.plan.events())
             placed = fault.placed(after, events)
             if fails(events) and not fails(rearranged(placed, events)):
                 raise ReplyError(
@@ -228,15 +230,15 @@ class Reply(Usable):
                     "another fault.",
                 )
             return placed
-        if not isinstance(self.body, MessageBody | EventsBody) and fault.on_body is None:
+        if not isinstance(self.plan.body, MessageBody | EventsBody) and fault.on_body is None:
             raise ReplyError(in_broken(fault), f": {self.summary}: only a stream can be broken so.")
         return place(fault, after, self._count())
 
     def _count(self) -> int:
         """Return the number of events that are sent, with the frame of a failure; 1 for an answer without events."""
-        if self.failure is not None:
-            return self.failure.after + 1
-        return sum(1 for _ in self.events()) if isinstance(self.body, MessageBody | EventsBody) else 1
+        if self.plan.failure is not None:
+            return self.plan.failure.after + 1
+        return sum(1 for _ in self.plan.events()) if isinstance(self.plan.body, MessageBody | EventsBody) else 1
 
     def retry_after(self, seconds: int | None = None, *, ms: int | None = None) -> Reply:
         """Return a copy of an error with the headers `retry-after` and `retry-after-ms`, which ask clients to wait.
@@ -245,10 +247,11 @@ class Reply(Usable):
         is not an HTTP error, if neither header is given, and for a number that is negative or not whole.
 
         >>> from converse_harness import reply
-        >>> reply.throttled().retry_after(ms=50).body.headers
+        >>> reply.throttled().retry_after(ms=50).plan.body.headers
         (('retry-after-ms', '50'),)
         """
-        if not isinstance(self.body, ErrorBody):
+        body = self.plan.body
+        if not isinstance(body, ErrorBody):
             raise ReplyError(f"{self.summary}: only an error before the stream has a header that says when to retry.")
         given = {name: value for name, value in (("retry-after", seconds), ("retry-after-ms", ms)) if value is not None}
         must = ": a whole number of seconds, or of milliseconds, 0 or more."
@@ -258,7 +261,7 @@ class Reply(Usable):
             if value is not None and (type(value) is not int or value < 0):
                 raise ReplyError(Argument("retry_after", name, value=value), must)
         headers = tuple((name, str(value)) for name, value in given.items())
-        return replace(self, body=replace(self.body, headers=headers), recorded=None)
+        return self._planned(body=replace(body, headers=headers), recorded=None)
 
     def paced(self, *, first: float = 0.0, each: float = 0.0) -> Reply:
         """Return a copy that waits `first` seconds before the first event, and `each` seconds before every later event.
@@ -268,44 +271,8 @@ class Reply(Usable):
         for name, value in (("first", first), ("each", each)):
             if not is_number(value) or value < 0:
                 raise wrong("paced", name, value, "a pause is a number of seconds, 0 or more.")
-        return replace(self, pace=Pace(first, each), recorded=self.recorded and self.recorded.paced(first, each))
-
-    @property
-    def order_breach(self) -> FaultPlacement | None:
-        """The order fault of this reply, with its position; None if the reply has no order fault."""
-        return next((each for each in self.placements if isinstance(each.fault, OrderFault)), None)
-
-    def check_sendable(self, transport: Transport | None) -> None:
-        """Raise ReplyError for a fault that `transport` cannot express, StreamOrderError for events that end early."""
-        if isinstance(self.body, EventsBody) and self.body.unfinished and self.failure is None:
-            count = len(self.body.events)
-            raise StreamOrderError(
-                f"{self.body.unfinished} Add them, or write ",
-                Advice(
-                    f'.fails_after({count}, "throttlingException") to let the stream fail there, or '
-                    "reply.events(..., strict=False) to end it there.",
-                    f'"fails_after": {{"events": {count}, "exception": "throttlingException"}} to let the stream fail '
-                    'there, or "strict": false to end it there.',
-                ),
-            )
-        for placement in self.placements:
-            able = placement.fault.transports
-            if transport is not None and transport not in able:
-                raise ReplyError(
-                    f"{self.summary}: the {transport} transport cannot express the fault {placement.fault.name}. "
-                    f"Transports that can: {', '.join(each for each in TRANSPORTS if each in able)}."
-                )
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether the reply is only a body for one call: required, not recorded, without fault, failure and pauses."""
-        others = (self.uses, self.failure, self.placements, self.recorded, self.pace, self.may_be_unused)
-        return others == (1, None, (), None, UNPACED, False)
-
-    @property
-    def no_answer(self) -> bool:
-        """Whether the reply has a fault that makes the connection fail, so that no answer is sent at all."""
-        return bool(self.placements) and self.placements[-1].fault.no_answer
+        recorded = self.plan.recorded and self.plan.recorded.paced(first, each)
+        return self._planned(pace=Pace(first, each), recorded=recorded)
 
     def events(self, family: FamilyName | Family | None = None) -> Iterator[dict[str, Any]]:
         """Return the events of the stream, without the frame that `fails_after` or `error_frame_after` adds.
@@ -314,58 +281,12 @@ class Reply(Usable):
         this family cut them. Without a family, or if the position of a fault or failure counts events, each word is one
         delta. Exact `pieces` are not changed. Raises ReplyError for an answer without events, such as an HTTP error.
         """
-        cut_by = None if family is None else family_named("events", family)
-        placement = self.order_breach
-        if placement is None:
-            return self.unbroken_events(cut_by)
-        return iter(rearranged(placement, self.unbroken_events()))
-
-    def unbroken_events(self, family: Family | None = None) -> Iterator[dict[str, Any]]:
-        """Return the events as they are before an order fault is applied."""
-        return events_of(self.runs(family))
-
-    def runs(self, family: Family | None = None) -> Iterator[Run]:
-        """Yield the events of `unbroken_events`, but one Deltas in place of successive deltas that differ only in text.
-
-        This saves time where the single events are not needed.
-        """
-        match self.body:
-            case EventsBody(events):
-                yield from map(dict[str, Any], events)
-            case MessageBody() as body:
-                counted = any(placement.fault.place != "whole answer" for placement in self.placements)
-                neutral = counted or self.failure is not None or body.pieces is not None
-                cut_by = NEUTRAL if neutral or family is None else family
-                signs = NEUTRAL if counted or self.failure is not None or family is None else family
-                message = {"role": body.role, "content": body.said_by(signs)}
-                yield from message_runs(
-                    message, pieces=body.pieces, family=cut_by, stop_reason=body.stop_reason, strict=body.strict
-                )
-                extra = body.options.get("additionalModelResponseFields")
-                stop = {"stopReason": body.stop_reason}
-                yield {"messageStop": stop if extra is None else {**stop, "additionalModelResponseFields": extra}}
-                yield {"metadata": {name: body.options[name] for name in METADATA if name in body.options}}
-            case ErrorBody():
-                raise ReplyError(f"{self.summary}: it comes before any stream and has no events.")
-            case BareBody():
-                raise ReplyError(f"{self.summary}: it has no events.")
+        return self.plan.events(None if family is None else family_named("events", family))
 
     @property
     def summary(self) -> str:
         """A description in one line, such as `tool_use get_weather {"city": "Zürich"}`."""
-        if self.no_answer:
-            parts = [self.placements[-1].summary]
-        else:
-            parts = [summarize_body(self.body)]
-            if self.failure is not None:
-                after = self.failure.after
-                parts.append(f"{self.failure.name} after {counted(after, 'event')}")
-            parts += [placement.summary for placement in self.placements]
-        return self._with_use(*parts)
-
-    def __dir__(self) -> list[str]:
-        """Return only the methods and attributes that tests use, because tab completion offers these names."""
-        return [*_PUBLIC]
+        return self._with_use(self.plan.summary)
 
     def __repr__(self) -> str:
         return f"<Reply {self.summary}>"
@@ -373,10 +294,10 @@ class Reply(Usable):
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Print the code that creates the reply. IPython and Hypothesis (for counterexamples) call this method."""
         del cycle  # `cycle` is not used, because a reply cannot contain itself
-        if isinstance(self.body, BareBody):
+        if isinstance(self.plan.body, BareBody):
             printer.text(repr(self))  # no code creates this reply, because only recordings contain such answers
             return
-        calls = [*written(self.body, self.failure, self.placements, self.pace, self.uses)]
+        calls = [*written(self.plan.body, self.plan.failure, self.plan.placements, self.plan.pace, self.uses)]
         if self.may_be_unused:
             calls.append(("optional", (), {}))
         for number, (function, arguments, options) in enumerate(calls):
@@ -388,19 +309,4 @@ class Reply(Usable):
                         printer.text(",")
                         printer.breakable()
                     printer.text(name)
-                    printer.pretty(Reply(value) if isinstance(value, MessageBody) else value)
-
-
-_PUBLIC: Final = (
-    "broken",
-    "error_frame_after",
-    "events",
-    "failure",
-    "fails_after",
-    "optional",
-    "paced",
-    "retry_after",
-    "summary",
-    "times",
-    "uses",
-)
+                    printer.pretty(Reply(Plan(value)) if isinstance(value, MessageBody) else value)

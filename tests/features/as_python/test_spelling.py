@@ -175,7 +175,7 @@ def test_each_error(name: ErrorName) -> None:
     made = reply.error(name, "Because.")
     calls = spelled(recorded(made))
     assert calls is not None
-    assert evaluated(calls).body.status == all_errors()[name].status  # type: ignore[union-attr]
+    assert evaluated(calls).plan.body.status == all_errors()[name].status  # type: ignore[union-attr]
 
 
 def test_another_operation_has_no_spelling() -> None:
@@ -192,7 +192,7 @@ def test_a_body_that_no_reply_sends_has_no_spelling() -> None:
 def gives_the_same(exchange: RecordedExchange, *, short: bool) -> None:
     calls = spelled(exchange, short=short)
     assert calls is not None
-    known = reply_of(exchange).recorded
+    known = reply_of(exchange).plan.recorded
     assert known is not None
     again = answer_of(evaluated(calls), exchange)
     assert same(sent(known.response, whole=short), sent(again, whole=short), partial=known.partial)

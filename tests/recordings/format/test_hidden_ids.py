@@ -16,7 +16,7 @@ REQUEST = {"messages": [{"role": "user", "content": [{"text": "hi"}]}]}
 def sent_ids(path: Path) -> list[str]:
     """The request ids of the answers of a recording, as they are replayed."""
     replies = [reply_of(exchange) for exchange in read(path).exchanges]
-    answers = [reply.recorded.response for reply in replies if reply.recorded is not None]
+    answers = [reply.plan.recorded.response for reply in replies if reply.plan.recorded is not None]
     return [dict(answer.headers)["x-amzn-RequestId"] for answer in answers]
 
 

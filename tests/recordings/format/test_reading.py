@@ -54,8 +54,8 @@ def test_sound_files_are_read(name: str) -> None:
     session = parse(SOUND[name])
     for exchange in session.exchanges:
         reply = reply_of(exchange)
-        assert reply.recorded is not None
-        list(reply.recorded.response.chunks)
+        assert reply.plan.recorded is not None
+        list(reply.plan.recorded.response.chunks)
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,8 @@ def test_what_is_illegal_is_read_where_it_is_meant(name: str) -> None:
     assert exchange.faults == ["it is meant"]
     assert faults_of(exchange)
     reply = reply_of(exchange)
-    assert reply.recorded is not None
-    list(reply.recorded.response.chunks)
+    assert reply.plan.recorded is not None
+    list(reply.plan.recorded.response.chunks)
 
 
 def test_a_list_of_no_faults_allows_none() -> None:
@@ -291,9 +291,9 @@ def test_a_damaged_file_is_read_or_refused_by_line(damage: Damage, tmp_path_fact
     assert 1 <= line <= ODD.count(b"\n") + 1
     for exchange in exchanges:
         reply = reply_of(exchange)
-        assert reply.recorded is not None
+        assert reply.plan.recorded is not None
         assert reply.summary is not None
-        assert all(isinstance(chunk.data, bytes) for chunk in reply.recorded.response.chunks)
+        assert all(isinstance(chunk.data, bytes) for chunk in reply.plan.recorded.response.chunks)
 
 
 @pytest.mark.parametrize("marker", ["<<<<<<< HEAD", "=======", ">>>>>>> other branch", "||||||| base", "=======\r"])

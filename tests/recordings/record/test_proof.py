@@ -248,7 +248,7 @@ def test_what_is_masked_in_any_field_is_not_on_disk(where: str, mask: str, tmp_p
     for name in masks:
         assert_absent(tmp_path, SECRET_PARTS[name])
     for exchange, (name, each) in zip(read(path).exchanges, sure, strict=True):
-        recorded = reply_of(exchange).recorded
+        recorded = reply_of(exchange).plan.recorded
         assert recorded is not None
         data = b"".join(chunk.data for chunk in recorded.response.chunks)
         was = b"".join(piece for piece, _ in each.pieces)

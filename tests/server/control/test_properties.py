@@ -177,7 +177,7 @@ def base_both_ways(draw: st.DrawFn, word: str) -> Drawn:
 def modified_both_ways(draw: st.DrawFn, written: dict[str, Any], made: Reply) -> Drawn:
     modifiers: dict[str, Any] = {}
     answers = "read_timeout" not in written
-    streams = answers and not isinstance(made.body, ErrorBody)
+    streams = answers and not isinstance(made.plan.body, ErrorBody)
     fails = streams and any(is_exception(next(iter(event))) for event in made.events())
     if draw(st.booleans()):
         modifiers["times"] = draw(st.integers(1, 3))
@@ -188,10 +188,10 @@ def modified_both_ways(draw: st.DrawFn, written: dict[str, Any], made: Reply) ->
     if streams and not fails and draw(st.booleans()):
         modifiers["fails_after"] = {"events": draw(st.integers(0, 3)), "exception": "modelStreamErrorException"}
         made = made.fails_after(**modifiers["fails_after"])
-    if isinstance(made.body, ErrorBody) and draw(st.booleans()):
+    if isinstance(made.plan.body, ErrorBody) and draw(st.booleans()):
         modifiers["retry_after"] = draw(st.sampled_from([3, {"ms": 50}, {"seconds": 3, "ms": 50}]))
         made = made.retry_after(**{"seconds": 3} if modifiers["retry_after"] == 3 else modifiers["retry_after"])
-    if streams and not fails and made.failure is None and draw(st.booleans()):
+    if streams and not fails and made.plan.failure is None and draw(st.booleans()):
         modifiers["error_frame_after"] = draw(st.sampled_from([2, {"events": 2, "code": "Odd", "message": "Sorry."}]))
         more = modifiers["error_frame_after"]
         made = made.error_frame_after(**{"events": 2} if more == 2 else more)

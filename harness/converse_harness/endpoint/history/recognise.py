@@ -194,7 +194,7 @@ class Conversation:
 
     def _keep(self, call: Call) -> None:
         response = call.response if call.outcome != "cut" else None
-        broken = call.reply is not None and bool(call.reply.placements)
+        broken = call.reply is not None and bool(call.reply.plan.placements)
         whole = response is not None and response.stop_reason in _WHOLE and call.status == 200 and not broken
         answer = given_answer(call, _parts(call) if response is None else response.message["content"], whole=whole)
         self._answers[call.number] = answer

@@ -258,7 +258,7 @@ def _figures(call: Call) -> tuple[int, int]:
 
     For a recorded answer, these are the numbers in its usage.
     """
-    if call.reply is not None and call.reply.recorded is not None:
+    if call.reply is not None and call.reply.plan.recorded is not None:
         usage: Mapping[str, Any] = (call.response.usage if call.response is not None else None) or {}
         return usage.get("cacheReadInputTokens", 0), usage.get("cacheWriteInputTokens", 0)
     use = use_of(call)

@@ -178,7 +178,7 @@ def spelled(exchange: RecordedExchange, *, short: bool = False) -> Calls | None:
     reproduce times, padding, the request id, latencyMs and HTTP chunks. If `short` is true, the cuts between deltas,
     the token usage and the ids of tool uses may differ, too.
     """
-    recorded = reply_of(exchange).recorded
+    recorded = reply_of(exchange).plan.recorded
     if recorded is None or exchange.operation not in ("Converse", "ConverseStream"):
         return None
     wanted = sent(recorded.response, whole=short)
@@ -473,8 +473,8 @@ def _by_error() -> Mapping[str, str]:
     for name in reply.__all__:
         with suppress(ConverseHarnessError, TypeError):  # a function with other arguments
             made = getattr(reply, name)("a message")
-            if isinstance(made, Reply) and isinstance(made.body, ErrorBody):
-                found[made.body.name] = name
+            if isinstance(made, Reply) and isinstance(made.plan.body, ErrorBody):
+                found[made.plan.body.name] = name
     return found
 
 

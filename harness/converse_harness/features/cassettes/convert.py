@@ -171,7 +171,7 @@ def _verdicts(target: Path, tracks: _Tracks) -> Iterator[ImportVerdict]:
     """Yield a verdict for each exchange: the answer that `target` replays is compared with the cassette's answer."""
     both = zip(read(target).exchanges, tracks.captured, strict=True)
     for number, (exchange, (captured, reserialised)) in enumerate(both, 1):
-        recorded = reply_of(exchange).recorded
+        recorded = reply_of(exchange).plan.recorded
         chunks = () if recorded is None else recorded.response.chunks
         if b"".join(chunk.data for chunk in chunks) == captured.body:
             yield "re-serialised" if reserialised else "equal byte for byte"

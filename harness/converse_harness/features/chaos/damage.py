@@ -87,8 +87,9 @@ DAMAGES: Final[Mapping[str, Damage]] = {
 
 def is_sound(answer: Reply) -> bool:
     """Whether a reply is a complete answer without a fault or an error, and was not recorded from a broken answer."""
-    whole = isinstance(answer.body, MessageBody | EventsBody) and answer.failure is None and not answer.placements
-    return whole and (answer.recorded is None or not answer.recorded.partial)
+    plan = answer.plan
+    whole = isinstance(plan.body, MessageBody | EventsBody) and plan.failure is None and not plan.placements
+    return whole and (plan.recorded is None or not plan.recorded.partial)
 
 
 def damaged(answer: Reply, name: str, operation: str, transport: Transport | None) -> Reply | None:
@@ -99,7 +100,7 @@ def damaged(answer: Reply, name: str, operation: str, transport: Transport | Non
     try:
         stalls = name == "stall" and transport in SOCKETS
         changed = answer.broken(faults.stall.lasting(PATIENCE)) if stalls else damage.make(answer)
-        changed.check_sendable(transport)
+        changed.plan.check_sendable(transport)
     except ReplyError:
         return None
     return changed
@@ -110,7 +111,7 @@ def kind_of(answer: Reply) -> str:
 
     Return "text" if there is no such block, and "error" if the reply has no blocks.
     """
-    match answer.body:
+    match answer.plan.body:
         case MessageBody(content):
             blocks = [*content]
         case EventsBody(events):

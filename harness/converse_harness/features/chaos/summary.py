@@ -154,9 +154,9 @@ because chaos always uses the default message."""
 
 def code_of(answer: Reply) -> str:
     """Return one line of code that makes a reply; "..." for a reply that is known only as bytes."""
-    if isinstance(answer.body, BareBody):
+    if isinstance(answer.plan.body, BareBody):
         return "..."
-    calls = written(answer.body, answer.failure, answer.placements, answer.pace, 1)
+    calls = written(answer.plan.body, answer.plan.failure, answer.plan.placements, answer.plan.pace, 1)
     return "reply." + ".".join(_call(*each) for each in calls)
 
 

@@ -191,7 +191,7 @@ def _hung(run: Rerun) -> str:
         return ""
     taken = first.call.answered.taken
     sent_slowly = first.transport in SOCKETS and first.call.outcome == "complete"
-    stalls = any(each.fault.name == "stall" for each in (first.call.reply.placements if first.call.reply else ()))
+    stalls = any(each.fault.name == "stall" for each in (first.call.reply.plan.placements if first.call.reply else ()))
     pauses = (later - earlier for earlier, later in pairwise(taken.times))
     # 10% less than PATIENCE, because two clocks may differ slightly
     waited = max(pauses, default=0.0) >= PATIENCE * 0.9

@@ -212,4 +212,4 @@ def _masked(name: str) -> str:
 
 def _was_recorded(call: Call) -> bool:
     """Whether Bedrock itself made the answer of a call: during this test, or when the answer was recorded."""
-    return call.answered.passed_on is not None or (call.reply is not None and call.reply.recorded is not None)
+    return call.answered.passed_on is not None or (call.reply is not None and call.reply.plan.recorded is not None)

@@ -104,7 +104,7 @@ def _view_of(call: Call, started: float, clean: MessageMemory) -> CallView:
         outcome=call.outcome,
         events=tuple(zip(ats, events, strict=True)),
         answer=clean(_answer(call)),
-        faults=tuple(clean.text(each.summary) for each in call.reply.placements) if call.reply is not None else (),
+        faults=tuple(clean.text(each.summary) for each in call.reply.plan.placements) if call.reply is not None else (),
         refusal=None if refusal is None else RefusedBy(*map(clean.text, _why(refusal))),
         notes=tuple(clean.text(note.text) for note in answered.notes),
         line=clean.text(str(answered.line or "")),

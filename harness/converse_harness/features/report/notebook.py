@@ -33,7 +33,7 @@ def reply_html(reply: Reply) -> str:
     """Return HTML with the summary of a reply, and its message or error, or its events. Secrets are masked."""
     answer: Any = None
     sent: list[Any] = []
-    match body := reply.body:
+    match body := reply.plan.body:
         case MessageBody():
             message = {"role": body.role, "content": [*body.content]}
             answer = {"output": {"message": message}, "stopReason": body.stop_reason, **body.options}

@@ -12,6 +12,7 @@ from uuid import UUID
 from converse_harness.json_values import is_array, is_object, object_of
 from converse_harness.recordings.format.lines import Line, body_bytes, event_as_sent, frame_bytes_of
 from converse_harness.reply.body import BareBody, Body, ErrorBody, EventsBody, MessageBody, Recorded
+from converse_harness.reply.plan import Plan
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.delivery import Frames, StreamChunks
 from converse_harness.stream.http import (
@@ -144,7 +145,7 @@ def reply_of(exchange: RecordedExchange, pace: float = 0.0) -> Reply:
     events = [*map(event_as_sent, exchange.events)]
     response = _response(exchange, events, pace)
     partial = exchange.end is not None and exchange.end["end"] == "closed by client"
-    return Reply(_body(exchange, events), recorded=Recorded(exchange.operation, response, partial))
+    return Reply(Plan(_body(exchange, events), recorded=Recorded(exchange.operation, response, partial)))
 
 
 def _chunks(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None], pace: float) -> Iterable[Chunk]:

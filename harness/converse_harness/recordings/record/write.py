@@ -431,19 +431,19 @@ def _forwarded(captured: CapturedExchange, number: int) -> ForwardedCall:
     call, head, *rest = exchange_lines(captured, number)
     events = tuple(line for line in rest if "end" not in line)
     reply = reply_of(RecordedExchange(1, call, head, events))
-    chunks = () if reply.recorded is None else tuple(reply.recorded.response.chunks)
+    chunks = () if reply.plan.recorded is None else tuple(reply.plan.recorded.response.chunks)
     times = [line["t"] / 1000 for line in events if not line.get("joined")]
     taken = tuple(zip(chunks, times, strict=False)) if events else ()
-    whole = _whole(reply.body) if head.get("status") == 200 else None
+    whole = _whole(reply.plan.body) if head.get("status") == 200 else None
     at = captured.pieces[-1][1] if captured.pieces else max(captured.head_at, captured.ended_at)
     return ForwardedCall(captured.status, taken, whole, _summary(reply) if captured.answered else "", at)
 
 
 def _summary(reply: Reply) -> str:
     """Return a summary of a reply. For a complete stream, it describes the message, not the number of events."""
-    if isinstance(reply.body, EventsBody):
+    if isinstance(reply.plan.body, EventsBody):
         with suppress(StreamOrderError):  # an incomplete stream has no message
-            whole = assemble(reply.body.events)
+            whole = assemble(reply.plan.body.events)
             return summarize_body(MessageBody(tuple(whole.message["content"]), whole.stop_reason))
     return reply.summary
 

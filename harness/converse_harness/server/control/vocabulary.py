@@ -160,7 +160,7 @@ def read_reply(value: object, path: str) -> Answering:
         made = _apply(getattr(made, name), name, MODIFIERS[name], given, path)
     if isinstance(made, Reply):
         try:
-            made.check_sendable("server")
+            made.plan.check_sendable("server")
         except ReplyError as error:
             raise ControlRefused(json_text(error, f"{path}.{word}")) from error
     return made
