@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple, cast
 
-from converse_harness.bedrock.api.service import nearest
 from converse_harness.bedrock.rules import LEVELS
 from converse_harness.errors import Advice, ReplyError
+from converse_harness.words import nearest
 
 HistoryLevel = Literal["note", "fail", "off"]
 """The reaction of the fake to a request that changes an earlier answer."""

@@ -1,7 +1,8 @@
-"""Small texts for messages: a number with its noun, lists in words, and long texts on one line or cut."""
+"""Small texts for messages: a number with its noun, lists in words, long texts cut, and the most similar name."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Sequence
 
 
@@ -72,3 +73,16 @@ def cut(text: str, width: int) -> str:
     ('a long story', 'a long...')
     """
     return text if len(text) <= width else f"{text[: width - 3]}..."
+
+
+def nearest(name: object, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+    """Return the most similar known name, ignoring case; None if no name is similar.
+
+    `cutoff`, from 0 to 1, is the least similarity that counts, as in `difflib.get_close_matches`.
+
+    >>> nearest("Rles", ["rules", "history"]), nearest("x", ["rules"])
+    ('rules', None)
+    """
+    by_lower = {each.lower(): each for each in known}
+    close = difflib.get_close_matches(str(name).lower(), by_lower, n=1, cutoff=cutoff)
+    return by_lower[close[0]] if close else None

@@ -307,7 +307,7 @@ def marked_with(node: pytest.Item | pytest.Collector) -> dict[str, Any]:
         unknown = [f"{name}=" for name in sorted(set(marker.kwargs) - set(MARKED))]
         unknown += map(repr, marker.args)
         if unknown:
-            from converse_harness.bedrock.api.service import nearest
+            from converse_harness.words import nearest
 
             close = nearest(unknown[0].rstrip("="), MARKED)
             hint = f"Did you mean {close}=? " if close else ""

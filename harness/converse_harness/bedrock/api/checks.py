@@ -18,9 +18,9 @@ from functools import cache
 from typing import Any, Final, TypeGuard
 
 from converse_harness.bedrock.api.beyond import BEYOND_MODEL, Beyond, ExtraMember, ExtraValue, MayBeAbsent
-from converse_harness.bedrock.api.service import Shape, ShapeWalk, botocore_version, is_document, is_union, nearest
+from converse_harness.bedrock.api.service import Shape, ShapeWalk, botocore_version, is_document, is_union
 from converse_harness.errors import ReplyError
-from converse_harness.words import counted, listed
+from converse_harness.words import counted, listed, nearest
 
 
 class FindingKind(Enum):
