@@ -23,8 +23,8 @@ from converse_harness import (
     recording,
     reply,
 )
-from converse_harness.bedrock.rules import RuleLevel
 from converse_harness.intercept.clients import create_client
+from converse_harness.settings import RuleLevel
 from converse_harness.stream.http import Request
 from tests.bedrock.rules.asking import LLAMA, NOVA, TEXT, assistant, config, user
 from tests.bedrock.rules.broken_gateway import START

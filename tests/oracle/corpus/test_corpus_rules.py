@@ -14,7 +14,8 @@ import pytest
 
 from converse_harness import Endpoint, RefusedRequest, bedrock, reply
 from converse_harness.bedrock.models import standing
-from converse_harness.bedrock.rules import Refusal, RuleLevel, RuleRequest, notes_of, refusals_of
+from converse_harness.bedrock.rules import Refusal, RuleRequest, notes_of, refusals_of
+from converse_harness.settings import RuleLevel
 from converse_harness.stream.http import Request
 from tests.oracle.conftest import body_with_media, rows_of_aws
 

@@ -5,7 +5,8 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, get_args
+from types import NoneType, UnionType
+from typing import Any, Literal, get_args, get_origin
 
 import pytest
 from openapi_spec_validator import validate
@@ -27,6 +28,7 @@ from converse_harness.server.control.vocabulary import (
     conditions,
     members,
 )
+from converse_harness.settings import SETTINGS
 from tests.server.control.conftest import DOCUMENT, OUR_HEADERS, Client, check, follow
 
 FILE = files("converse_harness.server.control").joinpath("openapi.json")
@@ -39,11 +41,38 @@ OPERATIONS: dict[str, dict[str, Any]] = {
 }
 REPLY_SCHEMAS = {schema["title"]: schema for schema in map(follow, SCHEMAS["Reply"]["oneOf"])}
 WORDS = {**REPLIES, **MODIFIERS}
+BEHIND = "openapi.json is behind; write it with: python -m tests.server.control.test_openapi"
 
 
 def fault_names() -> list[str]:
     """The faults that can be sent over a socket."""
     return [name for name, fault in faults.FAULTS.items() if "server" in fault.transports]
+
+
+JSON_TYPES = {str: "string", bool: "boolean", int: "integer", NoneType: "null", Mapping: "object"}
+
+
+def settings_schemas() -> Iterator[tuple[str, dict[str, Any]]]:
+    """The schemas of the settings of a fake, made from their declarations."""
+    for name, parameter in parameters(Fake).items():
+        setting, hint = SETTINGS[name], parameter.annotation
+        kinds = [str] if get_origin(hint) is Literal else get_args(hint) if get_origin(hint) is UnionType else [hint]
+        types = [JSON_TYPES[get_origin(kind) or kind] for kind in kinds]
+        schema: dict[str, Any] = {"type": types[0] if len(types) == 1 else types}
+        option = f"`serve --{name.replace('_', '-')}`"
+        null = setting.allowed.in_json.rpartition("or null")[2]
+        description = f"{setting.plain[0].upper()}{setting.plain[1:]}{f'; null{null}' if null else '.'}"
+        if setting.of_serve is not None:
+            description += f" The default is that of {option} ({setting.of_serve:,}), or {json.dumps(setting.default)} "
+            description += "on a server that a Python test started."
+        else:
+            schema["default"] = setting.default
+            description += f" {option} changes the default." * ("serve" in setting.where)
+        if setting.allowed.choices:
+            schema["enum"] = [*setting.allowed.choices]
+        if setting.allowed.least is not None:
+            schema["minimum"] = setting.allowed.least
+        yield name, {"description": description, **schema}
 
 
 def test_the_document_is_openapi() -> None:
@@ -65,18 +94,17 @@ def test_its_routes_are_those_of_the_api() -> None:
 
 
 def test_its_bodies_are_those_that_are_read() -> None:
-    assert list(SCHEMAS["NewFake"]["properties"]) == [*SCRIPTING, *parameters(Fake)]
+    properties = SCHEMAS["NewFake"]["properties"]
+    assert list(properties) == [*SCRIPTING, *parameters(Fake)], BEHIND
+    assert {name: properties[name] for name in parameters(Fake)} == dict(settings_schemas()), BEHIND
     assert list(SCHEMAS["MoreReplies"]["properties"]) == list(SCRIPTING)
     assert list(SCHEMAS["When"]["properties"]) == [*conditions(), *ANSWERS]
     assert {item["required"][0] for item in SCHEMAS["When"]["allOf"][1]["anyOf"]} == set(conditions())
     named, timed = SCHEMAS["Fault"]["oneOf"]
-    assert named["enum"] == fault_names(), (
-        "openapi.json is behind; write it with: python -m tests.server.control.test_openapi"
-    )
+    assert named["enum"] == fault_names(), BEHIND
     assert list(timed["properties"]) == timed["required"] == [*parameters(lasting)]
     assert timed["properties"]["name"]["enum"] == [*DURATIONS]
     assert SCHEMAS["Call"]["properties"]["outcome"]["enum"] == list(get_args(CallOutcome))
-    same(parameters(Fake), {name: SCHEMAS["NewFake"]["properties"][name] for name in parameters(Fake)})
 
 
 def test_its_words_are_those_of_the_vocabulary() -> None:
@@ -229,4 +257,6 @@ def test_every_error_is_the_one_that_is_said(client: Client) -> None:
 
 if __name__ == "__main__":
     SCHEMAS["Fault"]["oneOf"][0]["enum"] = fault_names()
+    scripted = {name: SCHEMAS["NewFake"]["properties"][name] for name in SCRIPTING}
+    SCHEMAS["NewFake"]["properties"] = {**scripted, **dict(settings_schemas())}
     Path(str(FILE)).write_text(json.dumps(DOCUMENT, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Final, Protocol, Self, cast
 
-from converse_harness.bedrock.rules import BY_NAME, Refusal, Rule, RuleLevel
+from converse_harness.bedrock.rules import BY_NAME, Refusal, Rule
 from converse_harness.endpoint.call import Call, Calls
 from converse_harness.errors import ConverseHarnessError, NotRefused, RefusedRequest, ReplyError
 from converse_harness.secrets.mask import mask
+from converse_harness.settings import RuleLevel
 from converse_harness.user_lines import calling_line
 from converse_harness.words import nearest, one_line
 
