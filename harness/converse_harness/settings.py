@@ -50,9 +50,17 @@ class Allowed(NamedTuple):
     least: int | None = None
 
 
+def _is_bool(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _read_bool(text: str) -> object:
+    return _WORDS.get(text.lower(), text)
+
+
 def _is_models(value: object) -> bool:
     if not isinstance(value, Mapping):
-        return False
+        return value is None
     models = cast("Mapping[object, object]", value)
     return all(isinstance(each, str) for item in models.items() for each in item)
 
@@ -63,18 +71,16 @@ _WHOLE: Final = re.compile(r"-?[0-9]{1,18}")
 
 _WORDS: Final = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
-YES_OR_NO: Final = Allowed(
-    lambda value: isinstance(value, bool),
-    "it is True or False.",
-    "it is true or false.",
-    "it is yes or no.",
-    lambda text: _WORDS.get(text.lower(), text),
-)
+YES_OR_NO: Final = Allowed(_is_bool, "it is True or False.", "it is true or false.", "it is yes or no.", _read_bool)
 
 
 def _one_of(choices: tuple[str, ...], said: str = "") -> Allowed:
     said = said or ", ".join(map(repr, choices))
-    return Allowed(lambda value: isinstance(value, str) and value in choices, f"one of {said}.", choices=choices)
+
+    def test(value: object) -> bool:
+        return isinstance(value, str) and value in choices
+
+    return Allowed(test, f"one of {said}.", choices=choices)
 
 
 def _level(meanings: Mapping[Any, str]) -> Allowed:
@@ -212,7 +218,7 @@ class EndpointSettings(TypedDict, total=False):
         Setting(
             None,
             Allowed(
-                lambda value: value is None or _is_models(value),
+                _is_models,
                 _MODELS.format(none="None"),
                 _MODELS.format(none="null"),
             ),
@@ -268,7 +274,8 @@ def shows_settings(kind: type) -> Callable[[_F], _F]:
     types = {name: get_args(hint)[0] for name, hint in kind.__annotations__.items()}
 
     def shown(made: _F) -> _F:
-        function: Any = getattr(made, "__init__") if isinstance(made, type) else made  # noqa: B009 - for type checkers
+        taker: Any = made
+        function: Any = vars(taker)["__init__"] if isinstance(taker, type) else taker
         signature = inspect.signature(function)
         others = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
         settings = [
@@ -278,10 +285,10 @@ def shows_settings(kind: type) -> Callable[[_F], _F]:
             for name, annotation in types.items()
         ]
         function.__signature__ = signature.replace(parameters=[*others, *settings])
-        if isinstance(made, type) and made.__doc__:
+        if function is not taker and taker.__doc__:
             texts = (f"- `{name}`: {SETTINGS[name].plain}; {SETTINGS[name].allowed.said}" for name in types)
-            listed = (fill(text, 100, subsequent_indent="  ", break_on_hyphens=False) for text in texts)
-            made.__doc__ = "\n".join((inspect.cleandoc(made.__doc__), "", "The settings:", "", *listed))
+            listed = (fill(each, 100, subsequent_indent="  ", break_on_hyphens=False) for each in texts)
+            taker.__doc__ = "\n".join((inspect.cleandoc(taker.__doc__), "", "The settings:", "", *listed))
         return made
 
     return shown
