@@ -60,7 +60,7 @@ def settings_schemas() -> Iterator[tuple[str, dict[str, Any]]]:
         types = [JSON_TYPES[get_origin(kind) or kind] for kind in kinds]
         schema: dict[str, Any] = {"type": types[0] if len(types) == 1 else types}
         option = f"`serve --{name.replace('_', '-')}`"
-        null = setting.allowed.in_json.rpartition("or null")[2]
+        null = setting.allowed.in_json.partition("or null")[2]
         description = f"{setting.plain[0].upper()}{setting.plain[1:]}{f'; null{null}' if null else '.'}"
         if setting.of_serve is not None:
             description += f" The default is that of {option} ({setting.of_serve:,}), or {json.dumps(setting.default)} "
