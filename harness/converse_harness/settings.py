@@ -1,13 +1,27 @@
-"""Check the settings of fakes and Endpoints. One table lists the values that each setting allows."""
+"""The settings of fakes. Each is declared once, in a TypedDict; what takes, reads, checks or lists settings derives.
 
-from __future__ import annotations
+Every start of pytest imports this module, so it imports no other module of the project at its top. It does without
+`from __future__ import annotations`, because a declaration is part of an annotation, and is read when it runs.
+"""
 
+import inspect
+import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal, NamedTuple, cast
+from textwrap import fill
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypedDict, TypeVar, cast, get_args
 
-from converse_harness.bedrock.api.service import nearest
-from converse_harness.bedrock.rules import LEVELS
-from converse_harness.errors import Advice, Argument, ReplyError, quoted_whole
+Strictness = Literal["fail", "allow"]
+"""Whether unused replies, or unexpected calls, make the test fail ("fail") or not ("allow")."""
+
+RuleLevel = Literal["off", "warn", "default", "strict"]
+"""How strictly Bedrock's rules are applied to requests; `LEVELS` describes each level."""
+
+LEVELS: Final[Mapping[RuleLevel, str]] = {
+    "off": "answer every request",
+    "warn": "answer as scripted, with a note for each request that Bedrock would refuse",
+    "default": "refuse requests that Bedrock refuses for the requested model",
+    "strict": "refuse also model ids that Bedrock does not accept",
+}
 
 HistoryLevel = Literal["note", "fail", "off"]
 """The reaction of the fake to a request that changes an earlier answer."""
@@ -20,7 +34,7 @@ HISTORY_LEVELS: Final[Mapping[HistoryLevel, str]] = {
 
 
 class Allowed(NamedTuple):
-    """The rule for one setting: a function that tests a value, and a text for errors about the allowed values."""
+    """The allowed values of one setting: a function that tests a value, and a text for errors about the values."""
 
     test: Callable[[Any], bool]
     said: str
@@ -28,75 +42,273 @@ class Allowed(NamedTuple):
     """A different text for callers of the control API; "" if the text is the same."""
     in_text: str = ""
     """A different text for the command line and ini file, where each value is a str; "" if the text is the same."""
-
-
-def _whole(least: int | None = None) -> Callable[[object], bool]:
-    return lambda value: type(value) is int and (least is None or value >= least)
-
-
-def _one_of(*names: str) -> Callable[[object], bool]:
-    return lambda value: isinstance(value, str) and value in names
-
-
-def _or_none(test: Callable[[Any], bool]) -> Callable[[object], bool]:
-    return lambda value: value is None or test(value)
+    read: Callable[[str], object] = str
+    """Converts a str of the command line or ini file to the value; a str that stands for no value stays as it is."""
+    none: str = ""
+    """The word for None on the command line and in the ini file."""
+    choices: tuple[str, ...] = ()
+    least: int | None = None
 
 
 def _is_bool(value: object) -> bool:
     return isinstance(value, bool)
 
 
+def _read_bool(text: str) -> object:
+    return _WORDS.get(text.lower(), text)
+
+
 def _is_models(value: object) -> bool:
     if not isinstance(value, Mapping):
-        return False
+        return value is None
     models = cast("Mapping[object, object]", value)
     return all(isinstance(each, str) for item in models.items() for each in item)
 
 
-def _listed(known: Mapping[Any, str]) -> str:
-    return ", ".join(f'"{name}" ({meaning})' for name, meaning in known.items())
+_MODELS: Final = 'it maps globs of model ids to model ids, as {{"arn:*": "us.amazon.nova-lite-v1:0"}}, or is {none}.'
+
+_WHOLE: Final = re.compile(r"-?[0-9]{1,18}")
+
+_WORDS: Final = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+
+YES_OR_NO: Final = Allowed(_is_bool, "it is True or False.", "it is true or false.", "it is yes or no.", _read_bool)
 
 
-ALLOWED: Final[Mapping[str, Allowed]] = {
-    "seed": Allowed(_whole(), "it is a whole number."),
-    "unused": Allowed(_one_of("fail", "allow"), "one of 'fail', 'allow'."),
-    "unexpected": Allowed(_one_of("fail", "allow"), "one of 'fail', 'allow'."),
-    "sleeps": Allowed(_is_bool, "it is True or False.", "it is true or false.", "it is yes or no."),
-    "rules": Allowed(_one_of(*LEVELS), f"one of {_listed(LEVELS)}."),
-    "history": Allowed(_one_of(*HISTORY_LEVELS), f"one of {_listed(HISTORY_LEVELS)}."),
-    "keep_calls": Allowed(
-        _or_none(_whole(1)),
-        "it is a whole number from 1, or None to keep all calls.",
-        "it is a whole number from 1, or null to keep all calls.",
-    ),
-    "models": Allowed(
-        _or_none(_is_models),
-        'it maps globs of model ids to model ids, as {"arn:*": "us.amazon.nova-lite-v1:0"}, or is None.',
-        'it maps globs of model ids to model ids, as {"arn:*": "us.amazon.nova-lite-v1:0"}, or is null.',
-    ),
-    "cache_minimum": Allowed(
-        _or_none(_whole(0)),
-        "it is a whole number of tokens from 0, or None for each model's own minimum.",
-        "it is a whole number of tokens from 0, or null for each model's own minimum.",
-        "it is a whole number of tokens from 0, or model for each model's own minimum.",
-    ),
-    "attempts": Allowed(
-        _or_none(_whole(1)),
-        "it is a whole number from 1, or None for what each client is set to.",
-        "it is a whole number from 1, or null for what each client is set to.",
-        "it is a whole number from 1, or client for what each client is set to.",
-    ),
-}
-"""Maps each setting to its allowed values."""
+def _one_of(choices: tuple[str, ...], said: str = "") -> Allowed:
+    said = said or ", ".join(map(repr, choices))
+
+    def test(value: object) -> bool:
+        return isinstance(value, str) and value in choices
+
+    return Allowed(test, f"one of {said}.", choices=choices)
 
 
-def check_settings(given: Mapping[str, object], by: str = "", more: Mapping[str, Allowed] | None = None) -> None:
+def _level(meanings: Mapping[Any, str]) -> Allowed:
+    return _one_of(tuple(meanings), ", ".join(f'"{name}" ({meaning})' for name, meaning in meanings.items()))
+
+
+def _number(least: int | None = None, unit: str = "", none: str = "", meaning: str = "") -> Allowed:
+    """Return the rule for whole numbers. If `none` is given, None is allowed; `none` is its word in texts."""
+
+    def test(value: object) -> bool:
+        return (type(value) is int and (least is None or value >= least)) or (bool(none) and value is None)
+
+    def read(text: str) -> object:
+        return None if none and text == none else int(text) if _WHOLE.fullmatch(text) else text
+
+    number = f"it is a whole number{unit}{'' if least is None else f' from {least}'}"
+    if not none:
+        return Allowed(test, f"{number}.", read=read, least=least)
+    said, in_json, in_text = (f"{number}, or {each} {meaning}." for each in ("None", "null", none))
+    return Allowed(test, said, in_json, in_text, read, none, least=least)
+
+
+Where = Literal["marker", "option", "http", "serve"]
+"""Where a setting can be given, besides Python: as an argument of the marker `converse` and in pytest's ini file, as an
+option of pytest, over HTTP, and as an option of `converse-harness serve`."""
+
+_PYTEST: Final[tuple[Where, ...]] = ("marker", "option")
+
+
+class Setting(NamedTuple):
+    """The declaration of one setting.
+
+    `meaning` completes the sentence "the setting decides ...". It may have links to the pages of `docs`.
+    """
+
+    default: Any
+    allowed: Allowed
+    meaning: str
+    where: tuple[Where, ...]
+    example: object = None
+    """A value for pages; None if `choices` or the default show enough."""
+    of_serve: Any = None
+    """The default of `converse-harness serve`; None if it is the same."""
+
+    @property
+    def plain(self) -> str:
+        """The meaning without links."""
+        return re.sub(r"\[(.*?)\]\(.*?\)", r"\1", self.meaning)
+
+    def text(self, value: object) -> str:
+        """Return a value as the command line and the ini file have it."""
+        if value is None:
+            return self.allowed.none
+        return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+    def help(self, default: object) -> str:
+        """Return the text about the setting's option in `--help`."""
+        *others, last = self.allowed.choices or ("",)
+        values = f"{', '.join(others)} or {last}" if last else self.allowed.in_text or self.allowed.said
+        values = values.removeprefix("it is ").removesuffix(".")
+        return f"{self.plain}: {values} (default: {self.text(default)})"
+
+
+class FakeSettings(TypedDict, total=False):
+    """The settings of a Fake that are not those of its Endpoint."""
+
+    unused: Annotated[
+        Strictness,
+        Setting(
+            "fail",
+            _one_of(get_args(Strictness)),
+            "whether a test that leaves replies unused fails",
+            (*_PYTEST, "http"),
+        ),
+    ]
+    unexpected: Annotated[
+        Strictness,
+        Setting(
+            "fail",
+            _one_of(get_args(Strictness)),
+            "whether a test fails if its client makes a call that is not scripted, or that "
+            "[Bedrock would refuse](rules.md)",
+            (*_PYTEST, "http"),
+        ),
+    ]
+    sleeps: Annotated[bool, Setting(False, YES_OR_NO, "whether clients really wait between retries", _PYTEST)]
+    attempts: Annotated[
+        int | None,
+        Setting(
+            None,
+            _number(1, "", "client", "for what each client is set to"),
+            "how many times at most botocore's clients try a call; with 1 the agent sees a "
+            "[throttled reply](scripting.md#retries) at once",
+            _PYTEST,
+            1,
+        ),
+    ]
+
+
+class EndpointSettings(TypedDict, total=False):
+    """The settings of an Endpoint, which are also settings of a Fake."""
+
+    rules: Annotated[
+        RuleLevel,
+        Setting(
+            "default",
+            _level(LEVELS),
+            "how strictly requests are checked against [Bedrock's rules](rules.md#levels)",
+            (*_PYTEST, "http", "serve"),
+        ),
+    ]
+    history: Annotated[
+        HistoryLevel,
+        Setting(
+            "note",
+            _level(HISTORY_LEVELS),
+            "whether a request that [changes an earlier answer](conversation.md) gives a note, a failure or nothing",
+            (*_PYTEST, "http", "serve"),
+        ),
+    ]
+    seed: Annotated[int, Setting(0, _number(), "which ids and padding lengths are generated", (*_PYTEST, "http"), 1)]
+    cache_minimum: Annotated[
+        int | None,
+        Setting(
+            None,
+            _number(0, " of tokens", "model", "for each model's own minimum"),
+            "how many tokens a prompt needs at least to be [cached](cache.md#short-prompts), in place of each model's "
+            "own minimum",
+            _PYTEST,
+            0,
+        ),
+    ]
+    models: Annotated[
+        Mapping[str, str] | None,
+        Setting(
+            None,
+            Allowed(
+                _is_models,
+                _MODELS.format(none="None"),
+                _MODELS.format(none="null"),
+            ),
+            "which model a [model id](rules.md#models) such as an ARN stands for",
+            ("marker",),
+            {"my-alias": "us.amazon.nova-lite-v1:0"},
+        ),
+    ]
+    keep_calls: Annotated[
+        int | None,
+        Setting(
+            None,
+            _number(1, "", "all", "to keep all calls"),
+            "how many calls a fake keeps to be looked at, the last ones",
+            ("http", "serve"),
+            1000,
+            of_serve=10_000,  # a server may run for days, and a call takes 10 to 100 KB
+        ),
+    ]
+
+
+class Settings(FakeSettings, EndpointSettings, total=False):
+    """The settings of a Fake: optional keyword arguments."""
+
+
+def _declared(kind: type) -> Mapping[str, Setting]:
+    return {name: get_args(hint)[1] for name, hint in kind.__annotations__.items()}
+
+
+SETTINGS: Final = _declared(Settings)
+"""Maps the name of each setting of a Fake to its declaration."""
+
+OF_ENDPOINT: Final = _declared(EndpointSettings)
+"""The part of SETTINGS that are settings of an Endpoint."""
+
+DEFAULTS: Final[Mapping[str, Any]] = {name: setting.default for name, setting in SETTINGS.items()}
+"""Maps the name of each setting to its default."""
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def shows_settings(kind: type) -> Callable[[_F], _F]:
+    """Return a decorator for a function or class that takes the settings of a TypedDict as `**settings`.
+
+    `inspect.signature` and `help` then show the name, type and default of each setting in place of `**settings`. If a
+    class is decorated, its docstring gets a list of the settings.
+
+    >>> @shows_settings(FakeSettings)
+    ... def make(**settings): ...
+    >>> inspect.signature(make).parameters["attempts"].default is None
+    True
+    """
+    types = {name: get_args(hint)[0] for name, hint in kind.__annotations__.items()}
+
+    def shown(made: _F) -> _F:
+        taker: Any = made
+        function: Any = vars(taker)["__init__"] if isinstance(taker, type) else taker
+        signature = inspect.signature(function)
+        others = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        settings = [
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=SETTINGS[name].default, annotation=annotation
+            )
+            for name, annotation in types.items()
+        ]
+        function.__signature__ = signature.replace(parameters=[*others, *settings])
+        if function is not taker and taker.__doc__:
+            texts = (f"- `{name}`: {SETTINGS[name].plain}; {SETTINGS[name].allowed.said}" for name in types)
+            listed = (fill(each, 100, subsequent_indent="  ", break_on_hyphens=False) for each in texts)
+            taker.__doc__ = "\n".join((inspect.cleandoc(taker.__doc__), "", "The settings:", "", *listed))
+        return made
+
+    return shown
+
+
+def check_settings(
+    given: Mapping[str, object],
+    by: str = "",
+    more: Mapping[str, Allowed] | None = None,
+    of: Mapping[str, Setting] = SETTINGS,
+) -> None:
     """Raise ReplyError for a setting that does not exist, and for a value that a setting does not allow.
 
     `by` is the name of the function or marker to which the settings were given; `more` are further settings that this
-    function or marker allows.
+    function or marker allows. `of` are the settings of fakes that it allows.
     """
-    known = {**ALLOWED, **(more or {})}
+    from converse_harness.errors import Advice, Argument, ReplyError, quoted_whole
+    from converse_harness.words import nearest
+
+    known = {**{name: setting.allowed for name, setting in of.items()}, **(more or {})}
     for name, value in given.items():
         setting = Argument(by, name, value=quoted_whole(value)), ": " if by else "; "
         if name not in known:

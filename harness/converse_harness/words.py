@@ -1,7 +1,8 @@
-"""Small texts for messages: a number with its noun, lists in words, values, and long texts on one line or cut."""
+"""Small texts for messages: a number with its noun, lists, values, long texts cut, and the most similar name."""
 
 from __future__ import annotations
 
+import difflib
 import json
 import reprlib
 from collections.abc import Iterable, Sequence
@@ -118,3 +119,16 @@ def shown(value: object, *, in_json: bool = False) -> str:
         return (_IN_JSON if in_json else _IN_PYTHON).repr(value)
     except ValueError:  # repr() raises this for an int with more digits than Python's limit
         return "a huge number"
+
+
+def nearest(name: object, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+    """Return the most similar known name, ignoring case; None if no name is similar.
+
+    `cutoff`, from 0 to 1, is the least similarity that counts, as in `difflib.get_close_matches`.
+
+    >>> nearest("Rles", ["rules", "history"]), nearest("x", ["rules"])
+    ('rules', None)
+    """
+    by_lower = {each.lower(): each for each in known}
+    close = difflib.get_close_matches(str(name).lower(), by_lower, n=1, cutoff=cutoff)
+    return by_lower[close[0]] if close else None

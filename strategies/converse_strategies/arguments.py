@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import bedrock
-from converse_harness.bedrock.api.service import nearest
 from converse_harness.faults.model import Fault
+from converse_harness.words import nearest
 
 
 @dataclass(frozen=True, slots=True)

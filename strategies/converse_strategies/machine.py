@@ -14,9 +14,8 @@ from hypothesis.errors import InvalidArgument
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from converse_harness import Call, Calls, ConverseServer, Fake, Reply, UnusedReplies, bedrock, fake_converse, reply
-from converse_harness.bedrock.rules import RuleLevel
 from converse_harness.literals import StreamException
-from converse_harness.settings import HistoryLevel
+from converse_harness.settings import HistoryLevel, RuleLevel
 from converse_strategies import basics
 from converse_strategies.message.tools import invalid_tool_uses, tool_uses
 

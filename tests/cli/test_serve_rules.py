@@ -90,8 +90,15 @@ def test_fakes_of_the_control_api_have_the_level_unless_they_say_another() -> No
             assert ask(opened.json()["url"], ASSISTANT_FIRST).status_code == status
 
 
-def test_a_level_that_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--rules", "loose", LEVELS),
+        ("--keep-calls", "0", "keep_calls='0'; it is a whole number from 1, or all to keep all calls."),
+    ],
+)
+def test_a_wrong_value_of_a_setting(option: str, value: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["serve", "--rules", "loose"])
+        main(["serve", option, value])
     assert ended.value.code == 2
-    assert capsys.readouterr().err.endswith(f"converse-harness serve: error: argument --rules: {LEVELS}\n")
+    assert capsys.readouterr().err.endswith(f"converse-harness serve: error: argument {option}: {said}\n")

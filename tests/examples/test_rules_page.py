@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from converse_harness.bedrock.models import MODELS, Model
-from converse_harness.bedrock.rules import GATEWAY, LEVELS, NOTING, PROFILES, RULES, VERDICTS, Rule, Witness
+from converse_harness.bedrock.rules import GATEWAY, NOTING, PROFILES, RULES, VERDICTS, Rule, Witness
 from converse_harness.bedrock.rules.rule import WITNESS_KINDS, Claude
+from converse_harness.settings import LEVELS
 from tests.examples.tables import DOCS, Row, Tables, code, names, with_tables, write
 
 PAGE: Final = "rules.md"

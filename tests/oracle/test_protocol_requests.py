@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from converse_harness import Endpoint, bedrock, reply
-from converse_harness.bedrock.rules import RuleLevel
+from converse_harness.settings import RuleLevel
 from converse_harness.stream.http import Request
 from tests.oracle import protocol_lacking as lacking
 from tests.oracle import protocol_tables as table

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import pytest
 
-from converse_harness import ConverseServer, Endpoint, Fake, HttpxFake, ReplyError, fake_converse, reply
-from converse_harness.settings import ALLOWED
+from converse_harness import ConverseApp, ConverseServer, Endpoint, Fake, HttpxFake, ReplyError, fake_converse, reply
+from converse_harness.settings import OF_ENDPOINT, SETTINGS
 from converse_harness.words import shown
 
 
@@ -99,7 +99,7 @@ RIGHT: Final[dict[str, tuple[str, ...]]] = {
     "attempts": ("none", "one"),
 }
 
-SETTINGS: Final = [(name, value) for name in ALLOWED for value in VALUES if value not in RIGHT.get(name, ())]
+WRONG: Final = [(name, value) for name in SETTINGS for value in VALUES if value not in RIGHT.get(name, ())]
 
 
 @pytest.mark.parametrize(
@@ -138,14 +138,16 @@ def test_a_right_argument_is_taken(function: str, value: str) -> None:
     FUNCTIONS[function][0](VALUES[value])
 
 
-@pytest.mark.parametrize(("name", "value"), SETTINGS)
+@pytest.mark.parametrize(("name", "value"), WRONG)
 def test_a_wrong_setting_is_named(name: str, value: str) -> None:
     came = {name: VALUES[value]}
-    for make, said in ((fake_converse, "fake_converse("), (HttpxFake, "HttpxFake("), (Fake, "Fake(")):
+    makers: list[tuple[Callable[..., object], str]] = [(fake_converse, "fake_converse("), (Fake, "Fake(")]
+    makers += [(HttpxFake, "HttpxFake("), *[(ConverseApp, "ConverseApp(")] * (name in OF_ENDPOINT)]
+    for make, said in makers:
         with pytest.raises(ReplyError) as raised:
             make(**came)
         assert str(raised.value).startswith(f"{said}{name}={VALUES[value]!r}): ")
-    if name in ("seed", "rules", "history", "keep_calls", "models", "cache_minimum"):
+    if name in OF_ENDPOINT:
         with pytest.raises(ReplyError, match=f"^{name}="):
             Endpoint(**came)
 
@@ -156,11 +158,27 @@ def test_a_right_setting_is_taken(name: str) -> None:
         fake_converse(**{name: VALUES[value]})
 
 
-def test_an_unknown_setting_is_named_with_a_near_one() -> None:
+@pytest.mark.parametrize(
+    ("make", "said", "close"),
+    [
+        (fake_converse, "fake_converse(atempts=1): ", "did you mean attempts=? Settings: unused=, "),
+        (Fake, "Fake(atempts=1): ", "did you mean attempts=? Settings: unused=, "),
+        (HttpxFake, "HttpxFake(atempts=1): ", "did you mean attempts=? Settings: unused=, "),
+        (ConverseApp, "ConverseApp(atempts=1): ", "Settings: rules=, "),
+        (Endpoint, "atempts=1; ", "Settings: rules=, "),
+    ],
+)
+def test_an_unknown_setting_is_named_with_a_near_one(make: Callable[..., object], said: str, close: str) -> None:
     with pytest.raises(ReplyError) as raised:
-        fake_converse(atempts=1)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    said = "fake_converse(atempts=1): no setting has this name. did you mean attempts=? Settings: seed=, "
-    assert str(raised.value).startswith(said)
+        make(atempts=1)
+    assert str(raised.value).startswith(f"{said}no setting has this name. {close}")
+
+
+@pytest.mark.parametrize("name", [name for name in SETTINGS if name not in OF_ENDPOINT])
+def test_an_endpoint_and_an_app_take_no_setting_of_a_fake(name: str) -> None:
+    for make in (Endpoint, ConverseApp):
+        with pytest.raises(ReplyError, match="no setting has this name"):
+            make(**{name: SETTINGS[name].default})
 
 
 def test_a_script_with_a_wrong_reply_adds_none_of_them() -> None:

@@ -20,7 +20,7 @@ def test_pytest_lists_fixtures_marker_and_options(project: pytest.Pytester) -> N
         ]
     )
     project.runpytest("--markers").stdout.fnmatch_lines(
-        ["@pytest.mark.converse(unused=, unexpected=, rules=, history=, sleeps=, attempts=, seed=, cache_minimum=, *"]
+        ["@pytest.mark.converse(unused=, *rules=, *models=, guard=, rerun=): settings of the fixture converse, *"]
     )
     project.runpytest("--help").stdout.fnmatch_lines(
         [
@@ -33,7 +33,7 @@ def test_pytest_lists_fixtures_marker_and_options(project: pytest.Pytester) -> N
 
 def test_the_help_describes_a_setting_once(project: pytest.Pytester) -> None:
     told = " ".join(project.runpytest("--help").stdout.str().split())
-    assert told.count("what becomes of a test that leaves replies unused") == 1
+    assert told.count("whether a test that leaves replies unused fails: fail or allow (default: fail)") == 1
     assert told.count("whether a host of Bedrock is reached without a fake or a recording") == 1
     assert "converse_unused (string): the default of --converse-unused" in told
     assert "converse_guard (string): the default of --converse-guard" in told

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import Endpoint, RefusedRequest, bedrock, fake_converse, reply
-from converse_harness.bedrock.rules import BY_NAME, NOTING, RULES, RuleLevel
+from converse_harness.bedrock.rules import BY_NAME, NOTING, RULES
+from converse_harness.settings import RuleLevel
 from converse_harness.stream.http import Request
 from converse_strategies import Refused, refused_requests
 from converse_strategies.rule_breaks import BREAKS, breakable

@@ -6,7 +6,9 @@ import pytest
 from converse_harness import (
     Call,
     Calls,
+    ConverseApp,
     ConverseServer,
+    Endpoint,
     Fake,
     HttpxFake,
     NotRefused,
@@ -98,3 +100,9 @@ def test_environ(monkeypatch: pytest.MonkeyPatch, converse: Fake) -> None:
         monkeypatch.setenv(name, value)
     with fake_converse(attempts=1), fake_converse(attempts=None):
         pass
+
+
+def test_settings() -> None:
+    Endpoint(reply.text("hi"), transport="asgi", seed=3, models={"m": "us.amazon.nova-lite-v1:0"}, cache_minimum=None)
+    ConverseApp(reply.text("hi"), rules="off", history="fail", keep_calls=10)
+    Fake(unused="allow", unexpected="allow", sleeps=True, rules="warn", keep_calls=None)

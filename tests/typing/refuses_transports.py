@@ -2,7 +2,18 @@
 
 import httpx
 
-from converse_harness import ConverseServer, Fake, HttpxFake, fake_converse, faults, record, recording, reply
+from converse_harness import (
+    ConverseApp,
+    ConverseServer,
+    Endpoint,
+    Fake,
+    HttpxFake,
+    fake_converse,
+    faults,
+    record,
+    recording,
+    reply,
+)
 
 
 def test_recordings() -> None:
@@ -20,6 +31,13 @@ def test_server(converse_server: ConverseServer, converse: Fake) -> None:
     converse_server.script(reply.text("a"), rules="loose")  # error
     fake_converse(rules=True)  # error
     fake_converse(history="loud")  # error
+    Fake(unusd="fail")  # error
+    HttpxFake(attempts="1")  # error
+    record("x.jsonl", sleeps="no")  # error
+    Endpoint(rules="loose")  # error
+    Endpoint(attempts=1)  # error
+    ConverseApp(unused="allow")  # error
+    ConverseApp(keep_calls="all")  # error
     converse.calls[0].refusal.rule  # error
     converse.url  # error
     converse_server.script().url = "http://127.0.0.1"  # error

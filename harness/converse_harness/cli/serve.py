@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
 
-from converse_harness.bedrock.rules import LEVELS
 from converse_harness.cases import CASES
 from converse_harness.cli.server_output import (
     ADDRESS,
@@ -30,7 +29,7 @@ from converse_harness.cli.server_output import (
 from converse_harness.cli.terminal import BOLD, RED, Arguments, UsageFailed, say_now
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Script
-from converse_harness.errors import ConverseHarnessError, ReplyError, one_of
+from converse_harness.errors import ConverseHarnessError, ReplyError
 from converse_harness.features import functions_given, options_of
 from converse_harness.recordings.play.ignored_parts import IgnoredParts
 from converse_harness.recordings.play.matching import MATCHES
@@ -38,11 +37,7 @@ from converse_harness.server.control import ROOT, id_of
 from converse_harness.server.control.reading import host_name
 from converse_harness.server.listener import ConverseServer
 from converse_harness.server.mounts import ServerFake
-from converse_harness.settings import HISTORY_LEVELS
-
-_KEEP_CALLS: Final = 10_000
-"""By default, each fake keeps at most this number of calls in memory. A server may run for days, and a call takes 10 to
-100 KB."""
+from converse_harness.settings import SETTINGS, Settings
 
 
 def _checked(read: Callable[[str], Any], text: str) -> Any:
@@ -56,10 +51,12 @@ def _checked(read: Callable[[str], Any], text: str) -> Any:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def _count(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of calls; it is a whole number from 1")
-    return int(text)
+def _setting(name: str, text: str) -> object:
+    allowed = SETTINGS[name].allowed
+    value = allowed.read(text)
+    if not allowed.test(value):
+        raise argparse.ArgumentTypeError(f"{name}={text!r}; {allowed.in_text or allowed.said}")
+    return value
 
 
 def _host(text: str) -> str:
@@ -86,6 +83,13 @@ def _ignored(path: str) -> str:
     IgnoredParts.of([path])
     return path
 
+
+_SETTINGS: Final[Mapping[str, Any]] = {
+    name: setting.default if setting.of_serve is None else setting.of_serve
+    for name, setting in SETTINGS.items()
+    if "serve" in setting.where
+}
+"""Maps each setting of fakes that is an option of this command to its default."""
 
 _PLAYED: Final = ("match", "pace", "ignore")
 """The command's options that apply only to a recording. A Python file passes such options to `recording(...)`."""
@@ -127,23 +131,14 @@ ARGUMENTS: Final[Arguments] = {
         "help": "a part of requests that does not count when they are compared with a recording, such as system or "
         "'toolConfig.tools[*].description' (can be given again)",
     },
-    "--rules": {
-        "metavar": "LEVEL",
-        "type": partial(_checked, lambda text: one_of("rules", text, LEVELS)),
-        "default": "default",
-        "help": "how strictly requests are held to what Bedrock refuses: off, warn, default or strict",
-    },
-    "--history": {
-        "metavar": "LEVEL",
-        "type": partial(_checked, lambda text: one_of("history", text, HISTORY_LEVELS)),
-        "default": "note",
-        "help": "what becomes of requests that change what the model said before: note, fail or off",
-    },
-    "--keep-calls": {
-        "metavar": "NUMBER",
-        "type": _count,
-        "default": _KEEP_CALLS,
-        "help": "how many calls each fake keeps to be looked at, the last ones (default: %(default)s)",
+    **{
+        f"--{name.replace('_', '-')}": {
+            "metavar": name.upper(),
+            "type": partial(_setting, name),
+            "default": default,
+            "help": SETTINGS[name].help(default),
+        }
+        for name, default in _SETTINGS.items()
     },
     **ADDRESS,
     "--allow-host": {
@@ -171,10 +166,10 @@ ARGUMENTS: Final[Arguments] = {
 def run(given: argparse.Namespace) -> int:
     """Serve a file's script, a case, improvised answers, or only the control API, until the process is interrupted.
 
-    With --until-stdin-closes, return the exit code 0 when the standard input closes. The options `rules` and `history`
-    apply to every fake, unless a client of the control API chooses other levels. Raises UsageFailed for contradictory
-    arguments, and KeyboardInterrupt. Raises another ConverseHarnessError if a file or case is invalid, or if the server
-    cannot start.
+    With --until-stdin-closes, return the exit code 0 when the standard input closes. The settings of fakes apply to
+    every fake, unless a client of the control API chooses other values. Raises UsageFailed for contradictory arguments,
+    and KeyboardInterrupt. Raises another ConverseHarnessError if a file or case is invalid, or if the server cannot
+    start.
     """
     played = _how_played(given)
     forget(given.ready_file)
@@ -183,7 +178,7 @@ def run(given: argparse.Namespace) -> int:
     ended, closed = Ended(), threading.Event()
     server = ConverseServer(host=given.host, port=given.port, allow_hosts=given.allow_host)
     server.on_ended = lambda fake, call: ended.put(partial(_print_call, fake, call))
-    server.settings = {"rules": given.rules, "history": given.history, "keep_calls": given.keep_calls}
+    server.settings = cast("Settings", {name: getattr(given, name) for name in _SETTINGS})
     with running(server, "serve", ended):
         fake = None
         if script is not None:

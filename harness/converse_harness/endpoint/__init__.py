@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, cast
+from typing import Any, Final, Unpack, cast
 
 from converse_harness import bedrock
 from converse_harness.bedrock.models import stands_for
-from converse_harness.bedrock.rules import Refusal, RuleLevel, RuleRequest, notes_of, refusal_of
+from converse_harness.bedrock.rules import Refusal, RuleRequest, notes_of, refusal_of
 from converse_harness.bedrock.rules.request import conversation_in
 from converse_harness.endpoint import failure_texts, operations
 from converse_harness.endpoint.call import CONVERSATIONS, SCRIPTED, Call, CallOutcome
@@ -34,7 +34,15 @@ from converse_harness.reply.body import ErrorBody
 from converse_harness.reply.operation_output import OperationOutput
 from converse_harness.reply.reply import Reply
 from converse_harness.secrets.mask import mask_headers
-from converse_harness.settings import HistoryLevel, check_settings
+from converse_harness.settings import (
+    DEFAULTS,
+    OF_ENDPOINT,
+    EndpointSettings,
+    HistoryLevel,
+    RuleLevel,
+    check_settings,
+    shows_settings,
+)
 from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.events import encode_event
 from converse_harness.stream.http import Chunk, HttpResponse, Request, error_response, json_response, stream_response
@@ -79,16 +87,14 @@ class Exchange:
                 self.on_ended(self.call)
 
 
+@shows_settings(EndpointSettings)
 class Endpoint:
     """Answers requests from a script, and keeps the calls: all of them, or only the last ones.
 
     Ids and padding lengths are hashes of `seed` and other values. `transport` names the transport in use; a reply with
-    a fault that this transport cannot express raises ReplyError. `rules` is the level at which Bedrock's rules for
-    requests are enforced. `history` ("note", "fail" or "off") determines the reaction to a request that changes earlier
-    answers of the model. `calls` contains the last `keep_calls` calls of every operation; None keeps all. `models` maps
-    globs of model ids to the ids of models. `cache_minimum` replaces every model's own minimum of tokens for a cached
-    prompt. `problems` contains the errors that must fail the test even if the client catches them, `notes` contains the
-    notes about requests. An Endpoint is not thread-safe; the class Fake locks it.
+    a fault that this transport cannot express raises ReplyError. `problems` contains the errors that must fail the test
+    even if the client catches them, `notes` contains the notes about requests. An Endpoint is not thread-safe; a
+    Fake locks its own. Raises ReplyError for a wrong setting.
 
     >>> from converse_harness import Endpoint
     >>> from converse_harness import reply
@@ -103,23 +109,18 @@ class Endpoint:
     def __init__(
         self,
         *replies: Responder | Replies,
-        seed: int = 0,
-        rules: RuleLevel | str = "default",
-        history: HistoryLevel | str = "note",
         transport: Transport | None = None,
-        keep_calls: int | None = None,
-        models: Mapping[str, str] | None = None,
-        cache_minimum: int | None = None,
+        **settings: Unpack[EndpointSettings],
     ) -> None:
-        check_settings({"seed": seed, "rules": rules, "history": history, "keep_calls": keep_calls, "models": models})
-        check_settings({"cache_minimum": cache_minimum})
-        self.keep_calls = keep_calls
-        self.models: Mapping[str, str] = dict(models or {})
+        check_settings(settings, of=OF_ENDPOINT)
+        chosen: dict[str, Any] = {**DEFAULTS, **settings}
+        self.keep_calls: int | None = chosen["keep_calls"]
+        self.models: Mapping[str, str] = dict(chosen["models"] or {})
         self.received = 0
         """The number of calls so far, of every operation."""
-        self.seed = seed
-        self.rules: RuleLevel = cast("RuleLevel", rules)
-        self.history: HistoryLevel = cast("HistoryLevel", history)
+        self.seed: int = chosen["seed"]
+        self.rules: RuleLevel = chosen["rules"]
+        self.history: HistoryLevel = chosen["history"]
         self.script = Script()
         self.script.add(replies)
         self.calls: list[Call] = []
@@ -141,7 +142,7 @@ class Endpoint:
         self.on_ended: Callable[[Call], None] | None = None
         """A function that gets each Call when its answer has ended. It runs in any thread, so it must not block."""
         self.check(*replies)
-        self.cache = PromptCache(self.conversation.parent, cache_minimum)
+        self.cache = PromptCache(self.conversation.parent, chosen["cache_minimum"])
         self._renderer = Renderer(self.cache)
 
     def exchange(self, request: Request, *, operation: str | None = None) -> Exchange:

@@ -11,7 +11,6 @@ from operator import methodcaller
 from typing import Any, Final, Literal, NamedTuple, SupportsIndex, cast, overload
 
 from converse_harness import bedrock
-from converse_harness.bedrock.api.service import nearest
 from converse_harness.bedrock.rules import Refusal
 from converse_harness.errors import Argument, ReplyError, StreamOrderError, quoted_whole
 from converse_harness.features import with_methods_of_features
@@ -25,7 +24,7 @@ from converse_harness.stream.assemble import Response, assemble
 from converse_harness.stream.delivery import SentChunks, SentEvent
 from converse_harness.stream.http import Chunk, Request
 from converse_harness.user_lines import UserLine
-from converse_harness.words import counted, one_line
+from converse_harness.words import counted, nearest, one_line
 
 SCRIPTED: Final = ("Converse", "ConverseStream")
 """The operations that a reply answers unless the script names an operation."""

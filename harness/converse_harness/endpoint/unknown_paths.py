@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from converse_harness.bedrock.api.service import nearest
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.operations import route
 from converse_harness.endpoint.outputs import ANSWERED
 from converse_harness.errors import NOTHING, Advice
 from converse_harness.stream.http import UNKNOWN_OPERATION, HttpResponse, Request, json_response
+from converse_harness.words import nearest
 
 _SILENCE: Final = (
     " Bedrock answers such a path with HTTP 200 and no answer: its body has UnknownOperationException in a place that "

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from copy import copy
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, Unpack
 from weakref import WeakSet
 
-from converse_harness.bedrock.rules import RuleLevel
 from converse_harness.endpoint import Endpoint
 from converse_harness.endpoint.call import Call, Calls
 from converse_harness.endpoint.expected_refusals.expected import is_expected
@@ -24,31 +22,12 @@ from converse_harness.intercept.guard import children
 from converse_harness.intercept.scripting import Scripting
 from converse_harness.notes import Note, hand_in, withdraw
 from converse_harness.secrets.process import see_environ
-from converse_harness.settings import HistoryLevel, check_settings
+from converse_harness.settings import DEFAULTS, OF_ENDPOINT, Settings, check_settings, shows_settings
 from converse_harness.stream.http import Request
 from converse_harness.words import counted
 
 if TYPE_CHECKING:
     from converse_harness.recordings.record.write import AnyExchange, SessionWriter
-
-Strictness = Literal["fail", "allow"]
-"""Whether unused replies, or unexpected calls, make the test fail ("fail") or not ("allow")."""
-
-
-class Settings(TypedDict, total=False):
-    """The optional keyword arguments of a Fake; the docstring of Fake describes them."""
-
-    seed: int
-    unused: Strictness
-    unexpected: Strictness
-    sleeps: bool
-    rules: RuleLevel
-    history: HistoryLevel
-    keep_calls: int | None
-    models: Mapping[str, str] | None
-    cache_minimum: int | None
-    attempts: int | None
-
 
 _ALREADY_OPEN: Final = (
     "this fake is already open. Use it without another `with` or open(): the end of that block would close it, and the "
@@ -72,19 +51,14 @@ def times_opened() -> int:
 
 
 @with_methods_of_features
+@shows_settings(Settings)
 class Fake(Scripting):
     """A fake Bedrock: its script, its calls so far, and the problems that must fail the test.
 
     Use it in `with` or `async with`. Leaving the block raises UnusedReplies unless `unused` is "allow", and raises
-    UnexpectedCall or RefusedRequest unless `unexpected` is "allow". `rules` is the level at which Bedrock's rules for
-    requests are enforced. If a request changes an earlier answer of the model, `history` "note" adds a note, "fail"
-    raises ChangedHistory, and "off" does nothing. `sleeps` makes clients really sleep between retries. `attempts` is
-    the maximum number of attempts of a botocore client for one call; None keeps the client's own setting.
-
-    Another `seed` gives the answers other ids and padding lengths. `calls` keeps the last `keep_calls` calls; None
-    keeps all. `models` maps globs to model ids, for example `{"arn:*": "anthropic.claude-sonnet-5"}`. If the model id
-    of a request matches a glob, the request counts as one to the mapped model. `cache_minimum` is the minimum number of
-    tokens of a cached prompt; None means each model's own minimum.
+    UnexpectedCall or RefusedRequest unless `unexpected` is "allow". With `history` "fail", it raises ChangedHistory if
+    a request changed an earlier answer of the model. Raises ReplyError for a wrong setting. `converse_harness.settings`
+    describes each setting.
 
     Each transport has its own subclass of Fake. The fixtures `converse`, `converse_httpx` and `converse_server`, and
     the function `fake_converse`, create objects of these subclasses.
@@ -106,33 +80,18 @@ class Fake(Scripting):
     made_by: ClassVar[str] = "Fake"
     """The name of the public function that creates objects of this class; error messages contain it."""
 
-    def __init__(
-        self,
-        *replies: Responder | Replies,
-        seed: int = 0,
-        unused: Strictness = "fail",
-        unexpected: Strictness = "fail",
-        sleeps: bool = False,
-        rules: RuleLevel = "default",
-        history: HistoryLevel = "note",
-        keep_calls: int | None = None,
-        models: Mapping[str, str] | None = None,
-        cache_minimum: int | None = None,
-        attempts: int | None = None,
-    ) -> None:
-        of_endpoint: dict[str, Any] = {"seed": seed, "rules": rules, "history": history, "keep_calls": keep_calls}
-        of_endpoint |= {"models": models, "cache_minimum": cache_minimum}
-        own = {"unused": unused, "unexpected": unexpected, "sleeps": sleeps, "attempts": attempts}
-        check_settings({**of_endpoint, **own}, self.made_by)
-        self.endpoint = Endpoint(transport=self.transport, **of_endpoint)
+    def __init__(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> None:
+        check_settings(settings, self.made_by)
+        chosen: dict[str, Any] = {**DEFAULTS, **settings}
+        self.endpoint = Endpoint(transport=self.transport, **{name: chosen[name] for name in OF_ENDPOINT})
         self.endpoint.check(*replies)
         self.endpoint.script.add(replies, by=self.made_by and f"{self.made_by}()")
         self._writer: SessionWriter | None = None
-        self._sleeps = sleeps
-        self.attempts = attempts
+        self._sleeps: bool = chosen["sleeps"]
+        self.attempts: int | None = chosen["attempts"]
         """The maximum number of attempts of a botocore client for one call; None keeps the client's own setting."""
-        self._strict_unused = unused == "fail"
-        self._allowed = () if unexpected == "fail" else (UnexpectedCall, RefusedRequest)
+        self._strict_unused = chosen["unused"] == "fail"
+        self._allowed = () if chosen["unexpected"] == "fail" else (UnexpectedCall, RefusedRequest)
         self._raised: set[int] = set()
         self._noted = 0
         self._was_open = False

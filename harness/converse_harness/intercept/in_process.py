@@ -9,8 +9,8 @@ from typing import Any, Final, TypeVar, Unpack, cast
 from converse_harness.endpoint.script import Replies, Responder
 from converse_harness.intercept import registry
 from converse_harness.intercept.decorators import under
-from converse_harness.intercept.fake import Fake, Settings
-from converse_harness.settings import check_settings
+from converse_harness.intercept.fake import Fake
+from converse_harness.settings import Settings, shows_settings
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -26,8 +26,8 @@ class BotoFake(Fake):
     transport = "boto"
     made_by = "fake_converse"
 
+    @shows_settings(Settings)
     def __init__(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> None:
-        check_settings(settings, self.made_by)
         super().__init__(*replies, **settings)
         self._made = replies, settings
 
@@ -48,11 +48,11 @@ class BotoFake(Fake):
         return cast("_F", under(decorated, self.fresh, self.made_by))
 
 
+@shows_settings(Settings)
 def fake_converse(*replies: Responder | Replies, **settings: Unpack[Settings]) -> BotoFake:
     """A fake Bedrock without pytest: use it in `with`, in `async with`, or as a decorator.
 
-    The settings are those of a Fake: `seed`, `unused`, `unexpected`, `rules`, `history`, `sleeps`, `attempts`,
-    `keep_calls`, `models`, `cache_minimum`. Raises ReplyError for a wrong setting.
+    The settings are those of a Fake. Raises ReplyError for a wrong setting.
 
     >>> import botocore.session
     >>> from converse_harness import fake_converse

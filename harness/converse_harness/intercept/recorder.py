@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from converse_harness.errors import MaskedSecretWarning, ReplyError, one_of
-from converse_harness.intercept.fake import Settings
 from converse_harness.intercept.httpx.transports import capturing, library_of, recording_transport
 from converse_harness.intercept.in_process import BotoFake, check_parentheses
 from converse_harness.recordings.names import FAILED, MODES, Failed, Mode
 from converse_harness.recordings.play.matching import Match, MatchFunction
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.session import MissingRecording, OpenedRecording, open_session, save_or_set_aside
+from converse_harness.settings import Settings, shows_settings
 
 
 class Recorder(BotoFake):
@@ -29,6 +29,7 @@ class Recorder(BotoFake):
 
     made_by = "record"
 
+    @shows_settings(Settings)
     def __init__(
         self,
         path: str | Path,
@@ -114,6 +115,7 @@ class Recorder(BotoFake):
         return f"<Recorder, {self._state}, {len(self.endpoint.calls)} calls to {self.path}>"
 
 
+@shows_settings(Settings)
 def record(
     path: str | Path,
     *,

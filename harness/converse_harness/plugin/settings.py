@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -13,25 +12,10 @@ import pytest
 
 from converse_harness.features import FEATURES
 from converse_harness.recordings.names import FAILED, MODES
+from converse_harness.settings import SETTINGS, YES_OR_NO, Allowed, Settings, check_settings
 
 if TYPE_CHECKING:
-    from converse_harness.intercept.fake import Fake, Settings
-
-OF_FAKES: Final = {
-    "unused": ("fail", "what becomes of a test that leaves replies unused: fail or allow"),
-    "unexpected": ("fail", "what becomes of a test whose client makes a call that is not scripted: fail or allow"),
-    "rules": ("default", "what becomes of requests that Bedrock would refuse: off, warn, default or strict"),
-    "history": ("note", "what becomes of requests that change what the model said before: note, fail or off"),
-    "sleeps": ("no", "whether clients really wait between retries: yes or no"),
-    "attempts": (
-        "client",
-        "how often botocore's clients try a call at most: a number, or client for what each is set to",
-    ),
-    "seed": ("0", "a whole number that changes every generated id and padding length"),
-    "cache_minimum": ("model", "the least tokens of a prompt that is cached: a number, or model for each model's own"),
-}
-"""The settings of fakes, with defaults and meanings; the marker `converse`, the command line and the ini file set them.
-"""
+    from converse_harness.intercept.fake import Fake
 
 OF_RUN: Final[Mapping[str, tuple[str, Mapping[Any, str]]]] = {
     "patches": (
@@ -77,7 +61,7 @@ MARKER: Final = "converse_recording"
 
 _ONLY_INI: Final[Mapping[str, tuple[Literal["string", "linelist"], str | list[str], str]]] = {
     "model": ("string", "", "the model id that the fixture converse_model returns"),
-    "models": ("linelist", [], "lines GLOB = MODEL: what stands behind model ids such as ARNs"),
+    "models": ("linelist", [], f"{SETTINGS['models'].plain}: lines GLOB = MODEL"),
     "recordings": ("string", "recordings", "the folder of recordings, relative to rootdir"),
     "redact": (
         "linelist",
@@ -90,7 +74,7 @@ _ONLY_INI: Final[Mapping[str, tuple[Literal["string", "linelist"], str | list[st
 OF_TEST: Final = ("guard", "rerun")
 """The arguments of the marker `converse` that are settings of the test itself, and not of its fakes."""
 
-MARKED: Final = (*OF_FAKES, *OF_TEST, "models")
+MARKED: Final = (*(name for name, setting in SETTINGS.items() if "marker" in setting.where), *OF_TEST)
 """The arguments of the marker `converse`."""
 
 MARKERS: Final = (
@@ -109,10 +93,11 @@ PARALLEL: Final = ("run-parallel", "pytest_run_parallel.plugin")
 def add_options(parser: pytest.Parser) -> None:
     """Register all settings with pytest: as options of the command line, as ini settings, or as both."""
     group = parser.getgroup("converse", "fake Amazon Bedrock Converse endpoint (converse-harness)")
-    for name, (default, meaning) in OF_FAKES.items():
-        option = f"--converse-{name.replace('_', '-')}"
-        group.addoption(option, default=None, metavar=name.upper(), help=f"{meaning} (default: {default})")
-        parser.addini(f"converse_{name}", f"the default of {option}", default=default)
+    for name, setting in SETTINGS.items():
+        if "option" in setting.where:
+            option = f"--converse-{name.replace('_', '-')}"
+            group.addoption(option, default=None, metavar=name.upper(), help=setting.help(setting.default))
+            parser.addini(f"converse_{name}", f"the default of {option}", default=setting.text(setting.default))
     for name, (about, choices) in OF_RUN.items():
         default, *_ = choices
         listed = "; ".join(f"{choice}: {meaning}" for choice, meaning in choices.items())
@@ -281,17 +266,14 @@ def _of_run(config: pytest.Config) -> dict[str, Any]:
     found = config.stash.get(_OF_RUN, None)
     if found is None:
         found = dict[str, Any](models=models_of(config))
-        for name, (default, _) in OF_FAKES.items():
+        for name, allowed in ((name, each.allowed) for name, each in SETTINGS.items() if "option" in each.where):
             option, ini = config.getoption(f"converse_{name}"), str(config.getini(f"converse_{name}"))
             text = ini if option is None else str(option)
-            found[name] = _READ[name](text) if name in _READ else text
-            if option is not None or text != default:  # the default of an ini setting needs no check
-                from converse_harness.settings import ALLOWED
-
-                if not ALLOWED[name].test(found[name]):
-                    in_ini, on_command_line = f"converse_{name} = {text}", f"--converse-{name.replace('_', '-')}={text}"
-                    source = in_ini if option is None else on_command_line
-                    raise pytest.UsageError(f"{source}: {ALLOWED[name].in_text or ALLOWED[name].said}")
+            found[name] = allowed.read(text)
+            if not allowed.test(found[name]):
+                in_ini, on_command_line = f"converse_{name} = {text}", f"--converse-{name.replace('_', '-')}={text}"
+                source = in_ini if option is None else on_command_line
+                raise pytest.UsageError(f"{source}: {allowed.in_text or allowed.said}")
         config.stash[_OF_RUN] = found
     return found
 
@@ -307,7 +289,7 @@ def marked_with(node: pytest.Item | pytest.Collector) -> dict[str, Any]:
         unknown = [f"{name}=" for name in sorted(set(marker.kwargs) - set(MARKED))]
         unknown += map(repr, marker.args)
         if unknown:
-            from converse_harness.bedrock.api.service import nearest
+            from converse_harness.words import nearest
 
             close = nearest(unknown[0].rstrip("="), MARKED)
             hint = f"Did you mean {close}=? " if close else ""
@@ -316,34 +298,11 @@ def marked_with(node: pytest.Item | pytest.Collector) -> dict[str, Any]:
         marked |= marker.kwargs
     if marked:
         from converse_harness.errors import ReplyError
-        from converse_harness.settings import ALLOWED, Allowed, check_settings
 
-        # `rerun` accepts only True and False, so it is checked by the same rule as `sleeps`.
         guards = tuple(OF_RUN["guard"][1])
         guard = Allowed(guards.__contains__, f"one of {str(guards)[1:-1]}.")
         try:
-            check_settings(marked, _MARKER, {"guard": guard, "rerun": ALLOWED["sleeps"]})
+            check_settings(marked, _MARKER, {"guard": guard, "rerun": YES_OR_NO})
         except ReplyError as error:
             raise pytest.UsageError(str(error)) from None
     return marked
-
-
-def _number(word: str) -> Callable[[str], object]:
-    """Return a function that converts `word` to None, and the text of a whole number to an int.
-
-    The function returns any other text unchanged.
-    """
-    return lambda text: None if text == word else int(text) if _WHOLE.fullmatch(text) else text
-
-
-_WHOLE: Final = re.compile(r"-?[0-9]{1,18}")
-
-_BOOLEANS: Final = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
-
-_READ: Final[Mapping[str, Callable[[str], object]]] = {
-    "sleeps": lambda text: _BOOLEANS.get(text.lower(), text),
-    "seed": _number(""),
-    "cache_minimum": _number("model"),
-    "attempts": _number("client"),
-}
-"""Maps each setting that is not a text to the function that reads its value from the text of an option or ini file."""

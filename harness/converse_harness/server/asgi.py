@@ -11,17 +11,16 @@ import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from time import monotonic
-from typing import Any, Final
+from typing import Any, Final, Unpack
 from urllib.parse import quote
 
-from converse_harness.bedrock.rules import RuleLevel
 from converse_harness.endpoint.script import Replies, Responder
 from converse_harness.errors import TransportError
 from converse_harness.intercept.exchange import ResponseReader, TransportExchange
 from converse_harness.intercept.fake import Fake
 from converse_harness.server.http.protocol import LIMITS, portable_headers, refusal
 from converse_harness.server.mounts import PlainExchange
-from converse_harness.settings import HistoryLevel
+from converse_harness.settings import OF_ENDPOINT, EndpointSettings, check_settings, shows_settings
 from converse_harness.stream.http import Request
 
 Message = MutableMapping[str, Any]
@@ -51,13 +50,13 @@ class _AsgiFake(Fake):
         return "open"  # whether or not a server runs the app
 
 
+@shows_settings(EndpointSettings)
 class ConverseApp:
     """An ASGI 3 application that answers with a fake Bedrock; `fake` is its Fake.
 
     Replies are scripted as for any Fake: `app.fake.when(...)`, `app.fake.always(...)`. Each worker of a server has its
-    own app, which does not see the calls of other workers. `rules` is the level at which Bedrock's rules for requests
-    are enforced. `history` is the reaction to a request that changes an earlier answer. Functions in a script run in
-    threads of the event loop's default executor.
+    own app, which does not see the calls of other workers. Functions in a script run in threads of the event loop's
+    default executor. Raises ReplyError for a wrong setting.
 
     >>> import asyncio, httpx
     >>> from converse_harness import reply
@@ -71,15 +70,9 @@ class ConverseApp:
     [{'text': 'hi'}]
     """
 
-    def __init__(
-        self,
-        *replies: Responder | Replies,
-        seed: int = 0,
-        rules: RuleLevel = "default",
-        history: HistoryLevel = "note",
-        cache_minimum: int | None = None,
-    ) -> None:
-        self.fake: Fake = _AsgiFake(*replies, seed=seed, rules=rules, history=history, cache_minimum=cache_minimum)
+    def __init__(self, *replies: Responder | Replies, **settings: Unpack[EndpointSettings]) -> None:
+        check_settings(settings, _AsgiFake.made_by, of=OF_ENDPOINT)
+        self.fake: Fake = _AsgiFake(*replies, **settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one HTTP request, or the startup and shutdown of the server (ASGI "lifespan").

@@ -27,11 +27,11 @@ from converse_harness.features import owned_by_feature
 from converse_harness.intercept import registry
 from converse_harness.intercept.clients import is_loopback
 from converse_harness.intercept.exchange import RefusingFake, TransportExchange
-from converse_harness.intercept.fake import Settings
 from converse_harness.server.connection import Connection
 from converse_harness.server.front_page import ServerPages
 from converse_harness.server.http.protocol import LIMITS, Limits
 from converse_harness.server.mounts import Mounts, PlainExchange, ServerFake
+from converse_harness.settings import Settings, shows_settings
 from converse_harness.stream.http import Request
 from converse_harness.words import counted
 
@@ -352,6 +352,7 @@ class ConverseServer:
 
     # Tests call the following methods, and read the following properties.
 
+    @shows_settings(Settings)
     def script(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> ServerFake:
         """Open a fake with its own URL. `settings` are those of a Fake, for example `unused`, `rules` or `seed`.
 
@@ -361,10 +362,12 @@ class ConverseServer:
         self.recent.append(fake)
         return fake
 
+    @shows_settings(Settings)
     def answer_all(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> ServerFake:
         """Open a fake at the server's own URL. The fake answers every request that no other fake's URL matches."""
         return self._fake_at("", *replies, **settings)
 
+    @shows_settings(Settings)
     def record(
         self,
         path: str | Path,

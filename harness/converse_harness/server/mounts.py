@@ -15,10 +15,10 @@ from converse_harness.endpoint.script import Replies, Responder
 from converse_harness.errors import CallError
 from converse_harness.intercept.clients import environ
 from converse_harness.intercept.exchange import TransportExchange
-from converse_harness.intercept.fake import Fake, Settings
+from converse_harness.intercept.fake import Fake
 from converse_harness.server.front_page import for_people
 from converse_harness.server.http.protocol import no_call
-from converse_harness.settings import check_settings
+from converse_harness.settings import Settings, shows_settings
 from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.http import HttpResponse, Request
 
@@ -38,8 +38,8 @@ class ServerFake(Fake):
     in_json = False
     """Whether the fake is scripted over the control API. Its problems are then worded for users of JSON."""
 
+    @shows_settings(Settings)
     def __init__(self, url: str, mount: Mount, *replies: Responder | Replies, **settings: Unpack[Settings]) -> None:
-        check_settings(settings, self.made_by)
         super().__init__(*replies, **settings)
         self._url = url
         self.where = f" at {url}"

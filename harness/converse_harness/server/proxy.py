@@ -17,7 +17,6 @@ from converse_harness.errors import ReplyError, SecretFound, TransportError, one
 from converse_harness.intercept import registry
 from converse_harness.intercept.capture import Capture, end_of
 from converse_harness.intercept.exchange import TransportExchange
-from converse_harness.intercept.fake import Settings
 from converse_harness.recordings.names import MODES, Mode
 from converse_harness.recordings.play.matching import Match, MatchFunction
 from converse_harness.recordings.record.write import ForwardedExchange, SessionWriter
@@ -27,6 +26,7 @@ from converse_harness.secrets.mask import mask
 from converse_harness.server.delivery import Arriving
 from converse_harness.server.http.upstream import Upstream, UpstreamAnswer
 from converse_harness.server.mounts import Mount, ServerFake
+from converse_harness.settings import Settings
 from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.http import NO_REQUEST_ID, HttpResponse, Request, error_response
 

@@ -11,9 +11,10 @@ from botocore.exceptions import ClientError
 
 from converse_harness import Endpoint, bedrock, fake_converse, reply
 from converse_harness.bedrock.models import MODELS
-from converse_harness.bedrock.rules import BY_NAME, RuleLevel, RuleRequest, notes_of, refusals_of
+from converse_harness.bedrock.rules import BY_NAME, RuleRequest, notes_of, refusals_of
 from converse_harness.bedrock.rules.rule import MODEL
 from converse_harness.intercept.clients import create_client
+from converse_harness.settings import RuleLevel
 from converse_harness.stream.http import Request
 from tests.bedrock.rules.asking import TEXT, Broken, Json, assistant, result, use, user
 from tests.bedrock.rules.broken import BROKEN

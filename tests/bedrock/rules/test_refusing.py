@@ -23,8 +23,8 @@ from converse_harness import (
     recording,
     reply,
 )
-from converse_harness.bedrock.rules import RuleLevel
 from converse_harness.intercept.clients import create_client
+from converse_harness.settings import RuleLevel
 from converse_harness.stream.http import Request
 from tests.bedrock.rules.asking import LLAMA, NOVA, TEXT, assistant, config, user
 from tests.bedrock.rules.broken_gateway import START
@@ -149,7 +149,9 @@ def test_a_malformed_request_is_no_refusal() -> None:
 
 
 def test_what_was_said_of_one_request_is_not_said_of_another() -> None:
-    def said(model_id: str = LLAMA, operation: str = "converse", rules: str = "default", **more: Any) -> str | None:
+    def said(
+        model_id: str = LLAMA, operation: str = "converse", rules: RuleLevel = "default", **more: Any
+    ) -> str | None:
         body = json.dumps({"messages": [user({"text": "a"})], **more}).encode()
         request = Request("POST", f"/model/{model_id}/{operation}", (), body)
         refusal = Endpoint(rules=rules).exchange(request).call.refusal

@@ -10,13 +10,13 @@ from converse_harness.bedrock.rules import (
     BY_NAME,
     NOTING,
     RULES,
-    RuleLevel,
     RuleRequest,
     notes_of,
     refusal_of,
     refusals_of,
 )
 from converse_harness.bedrock.rules.tools import broken_keyword
+from converse_harness.settings import RuleLevel
 from tests.bedrock.rules.asking import (
     CACHE_POINT,
     NOVA,

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from converse_harness import bedrock
-from converse_harness.bedrock.rules import RuleLevel, RuleRequest, notes_of, refusal_of
+from converse_harness.bedrock.rules import RuleRequest, notes_of, refusal_of
+from converse_harness.settings import RuleLevel
 from tests.bedrock.rules.asking import NOVA, TEXT, assistant, document, image, use, user
 
 Json = dict[str, Any]

@@ -14,7 +14,8 @@ import pytest
 
 from converse_harness import Endpoint, RefusedRequest, bedrock, reply
 from converse_harness.bedrock.models import standing
-from converse_harness.bedrock.rules import Refusal, RuleLevel, RuleRequest, notes_of, refusals_of
+from converse_harness.bedrock.rules import Refusal, RuleRequest, notes_of, refusals_of
+from converse_harness.settings import RuleLevel
 from converse_harness.stream.http import Request
 from tests.oracle.conftest import body_with_media, rows_of_aws
 
@@ -146,7 +147,7 @@ def test_what_aws_refused_is_refused_with_the_same_words(recorded: list[Recorded
     for each in recorded:
         if each.status != 400:
             continue
-        level = "strict" if each.message == IDENTIFIER else "default"
+        level: RuleLevel = "strict" if each.message == IDENTIFIER else "default"
         endpoint = Endpoint(reply.text("accepted"), rules=level)
         exchange = endpoint.exchange(Request("POST", each.path, (), body_with_media(each.body)))
         answer = b"".join(chunk.data for chunk in exchange.response.chunks)

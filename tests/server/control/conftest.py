@@ -11,9 +11,10 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from converse_harness import Endpoint
-from converse_harness.intercept.fake import Fake, Settings
+from converse_harness.intercept.fake import Fake
 from converse_harness.server.control import ROUTES, ControlApi, openapi
 from converse_harness.server.mounts import ServerFake
+from converse_harness.settings import Settings
 from converse_harness.stream.http import Request
 
 OUR_HEADERS = (("host", "127.0.0.1:4"), ("content-type", "application/json"))

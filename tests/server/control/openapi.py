@@ -1,4 +1,4 @@
-"""Bring openapi.json, and the table of replies in docs/control-api.md, up to the functions of `reply`.
+"""Bring openapi.json, and the table of replies in docs/control-api.md, up to the tables and the functions of `reply`.
 
 `python -m tests.server.control.openapi` writes both. What people wrote stays: descriptions, examples and bounds. A new
 function gets a schema from its signature and docstring; a new argument may get the schema of an argument of the same
@@ -19,8 +19,10 @@ from typing import Any, Final, Literal, Union, get_args, get_origin, is_typeddic
 
 from converse_harness import faults
 from converse_harness.bedrock.families import OVERFLOWS, THROTTLES
+from converse_harness.intercept.fake import Fake
 from converse_harness.server.control.arguments import first, is_open, parameters
-from converse_harness.server.control.vocabulary import MODIFIERS, REPLIES, Word
+from converse_harness.server.control.vocabulary import MODIFIERS, REPLIES, SCRIPTING, Word
+from converse_harness.settings import SETTINGS
 
 DOCUMENT: Final = Path(str(files("converse_harness.server.control").joinpath("openapi.json")))
 PAGE: Final = Path(__file__).resolve().parents[3] / "docs" / "control-api.md"
@@ -41,7 +43,7 @@ _TYPES: Final[Mapping[object, str]] = {
 
 
 def updated(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the document with the faults, replies and changes of replies that there are now."""
+    """Return the document with the faults, settings, replies and changes of replies that there are now."""
     made = deepcopy(dict(document))
     schemas: dict[str, Schema] = made["components"]["schemas"]
     of_replies = [schema for schema in schemas.values() if "title" in schema]
@@ -57,6 +59,10 @@ def updated(document: Mapping[str, Any]) -> dict[str, Any]:
     changes = schemas["Modifiers"]["properties"]
     schemas["Modifiers"]["properties"] = {
         name: _value(row, changes.get(name), known) for name, row in MODIFIERS.items()
+    }
+    scripted = {name: schemas["NewFake"]["properties"][name] for name in SCRIPTING}
+    schemas["NewFake"]["properties"] = scripted | {
+        name: _setting(name, each.annotation) for name, each in parameters(Fake).items()
     }
     schemas["Fault"]["oneOf"][0]["enum"] = [
         name for name, fault in faults.FAULTS.items() if "server" in fault.transports
@@ -134,13 +140,35 @@ def _argument(
     return made
 
 
+def _setting(name: str, hint: Any) -> Schema:
+    """Return the schema of a setting of a fake, made from its declaration."""
+    setting = SETTINGS[name]
+    option = f"`serve --{name.replace('_', '-')}`"
+    null = setting.allowed.in_json.partition("or null")[2]
+    about = f"{setting.plain[0].upper()}{setting.plain[1:]}{f'; null{null}' if null else '.'}"
+    made = _types(hint)
+    if setting.of_serve is not None:
+        about += f" The default is that of {option} ({setting.of_serve:,}), or {json.dumps(setting.default)} on a "
+        about += "server that a Python test started."
+    else:
+        made["default"] = setting.default
+        about += f" {option} changes the default." * ("serve" in setting.where)
+    if setting.allowed.choices:
+        made["enum"] = [*setting.allowed.choices]
+    if setting.allowed.least is not None:
+        made["minimum"] = setting.allowed.least
+    return {"description": about, **made}
+
+
+def _types(hint: Any) -> Schema:
+    types = [*dict.fromkeys(_TYPES.get(each, "array") for each in _options(hint))]
+    return {"type": types[0] if len(types) == 1 else types}
+
+
 def _from_type(parameter: inspect.Parameter, function: Callable[..., object]) -> Schema:
-    kinds = [_TYPES.get(each, "array") for each in _options(parameter.annotation)]
-    types = [*dict.fromkeys(kinds)]
     text = " ".join(_paragraph(function, whole=True))
     about = re.search(rf"(?:^|\. )(`{parameter.name}` [^.]*\.)", text)
-    described = {"description": about[1] if about else " ".join(_paragraph(function))}
-    return {"type": types[0] if len(types) == 1 else types, **described}
+    return {**_types(parameter.annotation), "description": about[1] if about else " ".join(_paragraph(function))}
 
 
 def _options(hint: Any) -> Iterator[Any]:

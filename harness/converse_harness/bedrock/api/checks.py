@@ -17,9 +17,9 @@ from functools import cache
 from typing import Any, Final, TypeGuard
 
 from converse_harness.bedrock.api.beyond import BEYOND_MODEL, Beyond, ExtraMember, ExtraValue, MayBeAbsent
-from converse_harness.bedrock.api.service import Shape, ShapeWalk, botocore_version, is_document, is_union, nearest
+from converse_harness.bedrock.api.service import Shape, ShapeWalk, botocore_version, is_document, is_union
 from converse_harness.errors import Advice, Argument, ReplyError, path_text
-from converse_harness.words import counted, listed, shown
+from converse_harness.words import counted, listed, nearest, shown
 
 
 class FindingKind(Enum):

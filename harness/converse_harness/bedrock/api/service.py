@@ -5,7 +5,6 @@ If the installed botocore lacks a requested name, the functions raise NotInModel
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from typing import Any, Final, Literal, Protocol, TypeVar
 
 from converse_harness.bedrock.api.beyond import BEYOND_MODEL, ExtraError
 from converse_harness.errors import ReplyError
+from converse_harness.words import nearest
 
 SERVICE: Final = "bedrock-runtime"
 CONTROL_PLANE: Final = "bedrock"
@@ -264,16 +264,6 @@ def is_document(shape: Shape) -> bool:
 def is_union(shape: Shape) -> bool:
     """Whether a structure is a union. An event stream counts as a union; botocore marks it in another attribute."""
     return bool(shape.metadata.get("union") or shape.serialization.get("eventstream"))
-
-
-def nearest(name: object, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
-    """Return the most similar known name, ignoring case; None if no name is similar.
-
-    `cutoff`, from 0 to 1, is the least similarity that counts, as in `difflib.get_close_matches`.
-    """
-    by_lower = {each.lower(): each for each in known}
-    close = difflib.get_close_matches(str(name).lower(), by_lower, n=1, cutoff=cutoff)
-    return by_lower[close[0]] if close else None
 
 
 _EXTRA_ERROR_BODIES: Final[Mapping[str, str]] = {

@@ -12,22 +12,20 @@ from converse_harness.bedrock.rules.gateway import CONTENTS, REQUEST
 from converse_harness.bedrock.rules.nova import NOVA
 from converse_harness.bedrock.rules.request import RuleRequest, has_to_look
 from converse_harness.bedrock.rules.rule import (
-    LEVELS,
     MODEL,
     NOTING,
     VERDICTS,
     Models,
     Refusal,
     Rule,
-    RuleLevel,
     Verdict,
     Witness,
 )
+from converse_harness.settings import RuleLevel
 
 __all__ = [
     "BY_NAME",
     "GATEWAY",
-    "LEVELS",
     "NOTING",
     "PROFILES",
     "RULES",
@@ -35,7 +33,6 @@ __all__ = [
     "Models",
     "Refusal",
     "Rule",
-    "RuleLevel",
     "RuleRequest",
     "Verdict",
     "Witness",

@@ -14,9 +14,8 @@ from typing import Any, Final, cast
 
 from converse_harness import bedrock
 from converse_harness.bedrock import FindingKind, Shape, Violation
-from converse_harness.bedrock.api.service import nearest
 from converse_harness.bedrock.rules.request import FIELDS, RuleRequest, RuleViolation, labels, needs
-from converse_harness.words import counted
+from converse_harness.words import counted, nearest
 
 Steps = tuple[str | int, ...]
 

@@ -99,18 +99,6 @@ NOTING: Final[tuple[Verdict, ...]] = ("note", "ignored")
 """The verdicts of the rules that never refuse a request."""
 
 
-RuleLevel = Literal["off", "warn", "default", "strict"]
-"""How strictly the rules are applied to requests; `LEVELS` describes each level."""
-
-
-LEVELS: Final[Mapping[RuleLevel, str]] = {
-    "off": "answer every request",
-    "warn": "answer as scripted, with a note for each request that Bedrock would refuse",
-    "default": "refuse requests that Bedrock refuses for the requested model",
-    "strict": "refuse also model ids that Bedrock does not accept",
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Claude:
     """The versions of Claude to which a rule applies: from `since` (inclusive) to `before` (exclusive).

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Final, Protocol, Self, cast
 
-from converse_harness.bedrock.api.service import nearest
-from converse_harness.bedrock.rules import BY_NAME, Refusal, Rule, RuleLevel
+from converse_harness.bedrock.rules import BY_NAME, Refusal, Rule
 from converse_harness.endpoint.call import Call, Calls
 from converse_harness.errors import ConverseHarnessError, NotRefused, RefusedRequest, ReplyError
 from converse_harness.secrets.mask import mask
+from converse_harness.settings import RuleLevel
 from converse_harness.user_lines import calling_line
-from converse_harness.words import one_line
+from converse_harness.words import nearest, one_line
 
 _NEVER_REFUSED: Final[Mapping[str, str]] = {
     "lenient": "nothing is refused with rules={level!r}. Leave this setting out, or hold the "

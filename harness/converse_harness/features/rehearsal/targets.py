@@ -12,10 +12,11 @@ from typing import Final, NamedTuple
 
 from converse_harness import bedrock
 from converse_harness.bedrock.models import MODELS, Model, Standing, standing, stands_for
-from converse_harness.bedrock.rules import BY_NAME, PROFILES, Refusal, RuleLevel, RuleRequest, refusals_of
+from converse_harness.bedrock.rules import BY_NAME, PROFILES, Refusal, RuleRequest, refusals_of
 from converse_harness.bedrock.rules.request import FIELDS, JUDGED_FIELDS, parts_of
 from converse_harness.errors import ReplyError
 from converse_harness.json_values import object_of
+from converse_harness.settings import RuleLevel
 
 ALL: Final = "all"
 """The word for many targets: the newest model of each line of models in the table, for example of Claude Opus."""

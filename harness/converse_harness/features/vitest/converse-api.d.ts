@@ -6,22 +6,28 @@ export type NewFake = {
   script?: Replies;
   when?: Whens;
   always?: EndlessReply;
-  /** A whole number that changes every generated id and padding length. Default: 0. */
-  seed?: number;
-  /** What becomes of replies that no call asked for. Default: "fail". */
+  /** Whether a test that leaves replies unused fails. Default: "fail". */
   unused?: "fail" | "allow";
-  /** What becomes of a call that is not scripted, or that Bedrock would refuse. Default: "fail". */
+  /**
+   * Whether a test fails if its client makes a call that is not scripted, or that Bedrock would refuse. Default:
+   * "fail".
+   */
   unexpected?: "fail" | "allow";
-  /** How strictly requests are held to what Bedrock refuses. `serve --rules` changes the default. Default: "default". */
+  /**
+   * How strictly requests are checked against Bedrock's rules. `serve --rules` changes the default. Default:
+   * "default".
+   */
   rules?: "off" | "warn" | "default" | "strict";
   /**
-   * What becomes of a call that changes what the model said before. `serve --history` changes the default. Default:
-   * "note".
+   * Whether a request that changes an earlier answer gives a note, a failure or nothing. `serve --history` changes the
+   * default. Default: "note".
    */
   history?: "note" | "fail" | "off";
+  /** Which ids and padding lengths are generated. Default: 0. */
+  seed?: number;
   /**
-   * How many calls the fake keeps to be looked at, the last ones; null for all. Without it what `serve --keep-calls`
-   * says (10,000); all on a server that a Python test started.
+   * How many calls a fake keeps to be looked at, the last ones; null to keep all calls. The default is that of `serve
+   * --keep-calls` (10,000), or null on a server that a Python test started.
    */
   keep_calls?: number | null;
 };

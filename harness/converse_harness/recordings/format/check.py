@@ -16,7 +16,6 @@ from typing import Any, Final
 
 from converse_harness import bedrock
 from converse_harness.bedrock import FindingKind
-from converse_harness.bedrock.api.service import nearest
 from converse_harness.endpoint.operations import labels
 from converse_harness.errors import ConverseHarnessError, DamagedData, StreamOrderError
 from converse_harness.json_values import is_object
@@ -43,7 +42,7 @@ from converse_harness.recordings.format.shared_parts import MissingPart, Parts
 from converse_harness.stream.events import PADDING
 from converse_harness.stream.frames import Decoder
 from converse_harness.stream.grammar import CARRIED, ERROR_FRAME, GOES_ON, StreamOrder
-from converse_harness.words import and_more, listed
+from converse_harness.words import and_more, listed, nearest
 
 
 def problems_of(lines: Sequence[Line]) -> Iterator[Problem]:

@@ -17,14 +17,13 @@ from functools import partial
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from converse_harness.bedrock.api.checks import is_utf8
-from converse_harness.bedrock.api.service import nearest
 from converse_harness.errors import DamagedData
 from converse_harness.json_values import is_array, is_deeper, is_object
 from converse_harness.stream.events import PADDING, encode_event, from_wire, read_event, standard_frame
 from converse_harness.stream.frames import Frame, decode
 from converse_harness.stream.grammar import ERROR_FRAME
 from converse_harness.stream.http import ERROR_NAME, Break, ConnectionFailure
-from converse_harness.words import cut
+from converse_harness.words import cut, nearest
 
 DEEPEST: Final = 200
 """JSON with more levels than this is stored as text or base64, because Python's limit for nested JSON is about 1,000

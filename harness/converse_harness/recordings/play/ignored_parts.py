@@ -13,11 +13,11 @@ from functools import lru_cache
 from typing import Any, Final, cast
 
 from converse_harness import bedrock
-from converse_harness.bedrock.api.service import nearest
 from converse_harness.endpoint.call import CONVERSATIONS
 from converse_harness.errors import ReplyError
 from converse_harness.json_values import is_array, is_object
 from converse_harness.recordings.play.matching import MatchKey
+from converse_harness.words import nearest
 
 _Path = tuple[str | int | None, ...]
 """The steps of a path. Each step is the name of a member, the index of a list item, or None for all items of a list."""

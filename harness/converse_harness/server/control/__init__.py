@@ -24,14 +24,13 @@ from converse_harness import bedrock
 from converse_harness.endpoint.call import CONVERSATIONS, Call, Calls
 from converse_harness.endpoint.script import describe
 from converse_harness.errors import ConverseHarnessError, ReplyError, UnusedReplies, json_text
-from converse_harness.intercept.fake import Settings
 from converse_harness.json_values import is_deeper, member_of, object_of, objects_of
 from converse_harness.secrets.mask import mask
 from converse_harness.server.control import reading
 from converse_harness.server.control.reading import ControlRefused, known, to_bytes
 from converse_harness.server.control.vocabulary import SCRIPTING, read_scripting, read_settings
 from converse_harness.server.mounts import ServerFake
-from converse_harness.settings import check_settings
+from converse_harness.settings import Settings, check_settings
 from converse_harness.stream.http import HttpResponse, Request, error_response, json_response
 
 

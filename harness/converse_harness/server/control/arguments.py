@@ -18,11 +18,14 @@ from converse_harness.reply.body import shorten
 from converse_harness.reply.reply import Reply
 from converse_harness.server.control.patterns import TimedPattern, timed
 from converse_harness.server.control.reading import BODY, ControlRefused, described, known, under
+from converse_harness.settings import SETTINGS
 
 _NAMES: Final = [value for value in vars(literals).values() if get_origin(value) in (Literal, Union, UnionType)]
 """The types in the module `literals`; each of them allows only certain strings."""
 
-_HIDDEN: Final = frozenset({"self", "predicate", "replies", "sleeps", "models", "cache_minimum", "attempts"})
+_HIDDEN: Final = frozenset(
+    ("self", "predicate", "replies", *(name for name, setting in SETTINGS.items() if "http" not in setting.where))
+)
 """Names of parameters of Python functions that the control API does not offer."""
 
 FAULTS: Final[Mapping[str, Fault]] = {

@@ -15,14 +15,13 @@ from ipaddress import ip_address
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from converse_harness.bedrock.api.service import nearest
 from converse_harness.errors import ReplyError
 from converse_harness.intercept.clients import is_loopback
 from converse_harness.json_values import is_array, is_deeper, is_object
 from converse_harness.reply.body import shorten
 from converse_harness.secrets.mask import Headers
 from converse_harness.stream.http import Request
-from converse_harness.words import cut
+from converse_harness.words import cut, nearest
 
 _ALL_ADDRESSES: Final = frozenset({"", "0.0.0.0", "::"})
 _JSON: Final = "application/json"
