@@ -203,11 +203,11 @@ class Hooks:
         if self._recording is not None:
             self._recording.give(fake)
         if not self._keeps_patches and settings.chosen(self.config, "patches") == "session":
-            from converse_harness.intercept import registry
+            from converse_harness.intercept.registry import OPEN_FAKES
 
             self._keeps_patches = True
-            registry.keep_patches(self)
-            self._stack.callback(registry.drop_patches, self)
+            OPEN_FAKES.keep_patches(self)
+            self._stack.callback(OPEN_FAKES.drop_patches, self)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Step:
