@@ -376,7 +376,7 @@ class Hooks:
         finally:
             self._end_recording(failed=True)  # an interrupted test has left its recording open
             if self._tally is not None:
-                self._tally.tell()
+                self._tally.send_facts()
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print notes, verdicts of contracts, requests that differ from recordings, and the guard's error text."""
