@@ -63,7 +63,7 @@ SOMEBODY: dict[str, Callable[[], AbstractContextManager[object]]] = {
 @pytest.fixture
 def kept(unkept: None) -> Iterator[Callable[[], None]]:
     """Somebody keeps the patches until this is called."""
-    OPEN_FAKES._outlived.clear()
+    OPEN_FAKES.forget_threads()
     OPEN_FAKES.unpatch_if_idle()
     owner = object()
     OPEN_FAKES.keep_patches(owner)

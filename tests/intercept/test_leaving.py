@@ -50,7 +50,7 @@ def originals(unkept: None) -> Iterator[dict[str, Any]]:
     for point in POINTS:
         if point.eager or point.module.partition(".")[0] in sys.stdlib_module_names:
             importlib.import_module(point.module)
-    OPEN_FAKES._outlived.clear()  # a thread of another test may end only now, or live as long as the process
+    OPEN_FAKES.forget_threads()  # a thread of another test may end only now, or live as long as the process
     OPEN_FAKES.unpatch_if_idle()
     before = attributes()
     yield before
