@@ -196,16 +196,15 @@ class OpenFakes:
         return None
 
     def _entry_for(self, endpoint: str) -> _Entry | None:
-        newest_first = self._entries[::-1]
-        answers = None
-        for entry in newest_first:
+        entries, answers = self._entries, None
+        for entry in reversed(entries):
             if entry.url and f"{endpoint}/".startswith(f"{entry.url}/"):
                 return entry  # the client's endpoint is the URL of this fake, or this URL with a longer path
             if entry.boto and answers is None:
                 answers = entry
                 if entry.responder.records:
                     break
-        return answers or next(iter(newest_first), None)
+        return answers or (entries[-1] if entries else None)
 
     # Opening, closing, calling
 
