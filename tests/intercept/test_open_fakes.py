@@ -16,7 +16,7 @@ LOCAL = "http://127.0.0.1:8000"
 HEAD, _, *ROWS = (
     [cell.strip() for cell in line.strip(" |").split("|")]
     for line in str(OpenFakes.__doc__).splitlines()
-    if line.startswith("    | ")
+    if line.lstrip().startswith("|")  # from Python 3.13 on, docstrings are not indented
 )
 TABLE = {situation: dict(zip(HEAD[1:], answers, strict=True)) for situation, *answers in ROWS}
 
