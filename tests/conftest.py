@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 from botocore.loaders import create_loader
 
-from converse_harness.intercept.registry import forget_threads
+from converse_harness.intercept.registry import OPEN_FAKES
 
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # otherwise litellm downloads a price list
 
@@ -52,7 +52,7 @@ def _little_to_collect() -> None:
 
     Also forget the threads of earlier files that outlived their fakes, so that they do not keep botocore patched.
     """
-    forget_threads()
+    OPEN_FAKES.forget_threads()
     if len(gc.get_objects()) > _MANY:  # the frozen objects, a million at the end, are not counted
         gc.collect()
         gc.freeze()

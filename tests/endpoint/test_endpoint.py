@@ -10,6 +10,7 @@ from botocore.parsers import create_parser
 
 from converse_harness import Endpoint, Reply, UnexpectedCall, bedrock, chunk, reply
 from converse_harness.endpoint import Exchange
+from converse_harness.endpoint.condition import Condition
 from converse_harness.literals import ErrorName
 from converse_harness.stream.events import PADDING, decode_event
 from converse_harness.stream.frames import Decoder
@@ -381,11 +382,14 @@ def test_secrets_of_a_gateway_are_not_kept() -> None:
     assert shown == {name.lower(): "***" for name in GATEWAYS} | {"idempotency-key": "5", "x-token-count": "7"}
 
 
-def test_a_function_that_raises_fails_the_test_and_the_client_gets_an_error() -> None:
+@pytest.mark.parametrize("place", ["script", "when"])
+def test_a_function_that_raises_fails_the_test_and_the_client_gets_an_error(place: str) -> None:
     def broken(call: Any) -> Reply:
         raise KeyError("city")
 
-    endpoint = Endpoint(broken)
+    endpoint = Endpoint(broken) if place == "script" else Endpoint()
+    if place == "when":
+        endpoint.script.when(Condition(predicate=broken)).add([reply.text("hi")])
     exchange = endpoint.exchange(request("converse"))
     error = as_botocore_parses(exchange)["Error"]
     assert (error["Code"], error["Message"].partition(",")[0]) == ("ValidationException", "KeyError: 'city'")

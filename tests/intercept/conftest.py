@@ -9,7 +9,7 @@ from typing import Any
 import botocore.session
 import pytest
 
-from converse_harness.intercept import registry
+from converse_harness.intercept.registry import OPEN_FAKES
 
 QUESTION: dict[str, Any] = {
     "modelId": "anthropic.claude-3-haiku-20240307-v1:0",
@@ -39,10 +39,10 @@ def network() -> Iterator[list[tuple[str, Any]]]:
 @pytest.fixture
 def unkept() -> Iterator[None]:
     """Let botocore be unpatched while no fake is open. Otherwise the session of pytest keeps it patched."""
-    kept = registry._keepers[:]
-    registry._keepers.clear()
+    kept = OPEN_FAKES._keepers[:]
+    OPEN_FAKES._keepers.clear()
     yield
-    registry._keepers[:] = kept
+    OPEN_FAKES._keepers[:] = kept
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import boto3
 import pytest
 
 from converse_harness import ConverseServer, UnusedReplies, fake_converse, record, reply
-from converse_harness.intercept import registry
+from converse_harness.intercept.registry import OPEN_FAKES
 from converse_harness.recordings.format.read import read
 
 ONE = fake_converse(reply.text("one"))
@@ -29,7 +29,7 @@ def ask(url: str | None = None) -> str:
 
 
 def is_open() -> bool:
-    return registry.current() is not None
+    return OPEN_FAKES.newest() is not None
 
 
 # Classes of pytest

@@ -14,7 +14,7 @@ import wrapt
 from opentelemetry.instrumentation.threading import ThreadingInstrumentor
 
 from converse_harness import fake_converse, reply
-from converse_harness.intercept import registry
+from converse_harness.intercept.registry import OPEN_FAKES
 from tests.intercept.test_leaving import attributes
 from tests.nested import OURS
 
@@ -63,12 +63,12 @@ SOMEBODY: dict[str, Callable[[], AbstractContextManager[object]]] = {
 @pytest.fixture
 def kept(unkept: None) -> Iterator[Callable[[], None]]:
     """Somebody keeps the patches until this is called."""
-    registry._outlived.clear()
-    registry.unpatch_if_idle()
+    OPEN_FAKES.forget_threads()
+    OPEN_FAKES.unpatch_if_idle()
     owner = object()
-    registry.keep_patches(owner)
-    yield lambda: registry.drop_patches(owner)
-    registry.drop_patches(owner)
+    OPEN_FAKES.keep_patches(owner)
+    yield lambda: OPEN_FAKES.drop_patches(owner)
+    OPEN_FAKES.drop_patches(owner)
 
 
 def ask() -> str:

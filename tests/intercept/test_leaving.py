@@ -20,9 +20,9 @@ import pytest
 from botocore.config import Config
 
 from converse_harness import BlockedConnection, Fake, TransportError, fake_converse, reply
-from converse_harness.intercept import registry
 from converse_harness.intercept.patch_points import POINTS
 from converse_harness.intercept.patches import Point
+from converse_harness.intercept.registry import CURRENT_CALL, OPEN_FAKES
 from tests.intercept.interrupts import each_step, interrupt_everywhere
 
 Client = Callable[..., Any]
@@ -50,13 +50,13 @@ def originals(unkept: None) -> Iterator[dict[str, Any]]:
     for point in POINTS:
         if point.eager or point.module.partition(".")[0] in sys.stdlib_module_names:
             importlib.import_module(point.module)
-    registry._outlived.clear()  # a thread of another test may end only now, or live as long as the process
-    registry.unpatch_if_idle()
+    OPEN_FAKES.forget_threads()  # a thread of another test may end only now, or live as long as the process
+    OPEN_FAKES.unpatch_if_idle()
     before = attributes()
     yield before
-    registry.unpatch_if_idle()
+    OPEN_FAKES.unpatch_if_idle()
     assert attributes() == before
-    assert registry.current() is None
+    assert OPEN_FAKES.newest() is None
 
 
 def test_everything_is_replaced_and_given_back(originals: dict[str, Any]) -> None:
@@ -137,7 +137,7 @@ def test_a_changed_botocore_is_named_and_nothing_is_patched(
         fake_converse().open()
     assert f"{point.module}.{point.attribute}" in str(caught.value)
     assert attributes() == changed
-    assert registry.current() is None
+    assert OPEN_FAKES.newest() is None
     monkeypatch.undo()
     with fake_converse():
         pass
@@ -262,7 +262,7 @@ def test_a_thread_that_outlives_its_fake_is_refused_until_a_newer_one_is_open(
     assert isinstance(worker.ask(), BlockedConnection)
     assert attributes() != originals
     worker.stop()
-    registry.unpatch_if_idle()
+    OPEN_FAKES.unpatch_if_idle()
     assert attributes() == originals
     assert network == []
 
@@ -359,9 +359,9 @@ def lock_is_free() -> bool:
     free: list[bool] = []
 
     def look() -> None:
-        free.append(registry._lock.acquire(timeout=1))
+        free.append(OPEN_FAKES._lock.acquire(timeout=1))
         with suppress(RuntimeError):  # it was not acquired
-            registry._lock.release()
+            OPEN_FAKES._lock.release()
 
     thread = threading.Thread(target=look)
     thread.start()
@@ -373,7 +373,7 @@ def test_a_lock_that_another_thread_held_is_free_in_a_forked_child() -> None:
     held, go_on = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with registry._lock:
+        with OPEN_FAKES._lock:
             held.set()
             go_on.wait(10)
 
@@ -392,7 +392,7 @@ def test_a_lock_that_another_thread_held_is_free_in_a_forked_child() -> None:
 
 
 def open_and_close(fake: Fake) -> None:
-    with registry.opened(fake):
+    with OPEN_FAKES.opened(fake):
         pass
 
 
@@ -402,7 +402,7 @@ def test_an_interrupt_at_any_line_of_opening_and_closing_leaves_everything_as_it
 ) -> None:
     def check(where: str) -> None:
         assert attributes() == originals, where
-        assert registry.current() is None, where
+        assert OPEN_FAKES.newest() is None, where
 
     assert interrupt_everywhere(open_and_close, check, each_step=each_step) > 10
     assert lock_is_free()
@@ -418,26 +418,26 @@ def test_an_interrupt_leaves_a_fake_open_or_closed_and_never_half(originals: dic
         patched = attributes()
 
     def open_then_close(fake: Fake) -> None:
-        opened = registry.opened(fake)
+        opened = OPEN_FAKES.opened(fake)
         try:
             opened.__enter__()
         except KeyboardInterrupt:
-            assert registry.current() is None
+            assert OPEN_FAKES.newest() is None
             assert attributes() == originals
             raise
         try:
             opened.__exit__(None, None, None)
         except KeyboardInterrupt:
-            is_open = registry.current() is fake
+            is_open = OPEN_FAKES.newest() is fake
             assert {name for name in originals if is_same(attributes(), originals, name)} == (
                 {name for name in originals if is_same(patched, originals, name)} if is_open else originals.keys()
             )
             assert lock_is_free()
-            registry.close_fake(fake)
+            OPEN_FAKES.close(fake)
             raise
 
     def check(where: str) -> None:
-        assert registry.current() is None, where
+        assert OPEN_FAKES.newest() is None, where
         assert attributes() == originals, where
 
     assert interrupt_everywhere(open_then_close, check, each_step=each_step) > 10
@@ -456,7 +456,7 @@ def test_an_interrupt_in_an_inner_fake_leaves_the_outer_one_working(
         client = make_client()
 
         def check(where: str) -> None:
-            assert registry.current() is outer, where
+            assert OPEN_FAKES.newest() is outer, where
             assert client.converse(**question)["output"]["message"]["content"] == [{"text": "outer"}], where
 
         interrupt_everywhere(open_and_close, check, each_step=each_step)
@@ -475,13 +475,13 @@ def test_an_interrupted_call_is_not_held_for_ever(
 
     def call(fake: Fake) -> None:
         fake.always(reply.text("hi"))
-        with registry.opened(fake):
+        with OPEN_FAKES.opened(fake):
             clients[0].converse(**question)
 
     def check(where: str) -> None:
-        registry.unpatch_if_idle()
+        OPEN_FAKES.unpatch_if_idle()
         assert attributes() == originals, where
-        assert registry.CURRENT_CALL.get() is None, where
+        assert CURRENT_CALL.get() is None, where
 
     assert interrupt_everywhere(call, check, each_step=each_step, besides=open_and_close) > 10
     assert lock_is_free()
@@ -491,13 +491,13 @@ def test_whoever_is_alone_stays_so_when_a_finalizer_closes_another_fake() -> Non
     left: list[bool] = []
 
     def others_may_enter() -> None:
-        entered = registry._lock.acquire(blocking=False)
+        entered = OPEN_FAKES._lock.acquire(blocking=False)
         left.append(entered)
         if entered:
-            registry._lock.release()
+            OPEN_FAKES._lock.release()
 
     def step() -> None:
-        registry.close_fake(fake_converse())  # as a finalizer does
+        OPEN_FAKES.close(fake_converse())  # as a finalizer does
         in_thread(others_may_enter)
 
     def in_thread(function: Callable[[], None]) -> None:
@@ -505,6 +505,6 @@ def test_whoever_is_alone_stays_so_when_a_finalizer_closes_another_fake() -> Non
         thread.start()
         thread.join()
 
-    registry.locked(step)
+    OPEN_FAKES.locked(step)
     in_thread(others_may_enter)
     assert left == [False, True]

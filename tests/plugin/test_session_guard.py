@@ -5,8 +5,8 @@ import socket
 
 import pytest
 
-from converse_harness.intercept import registry
 from converse_harness.intercept.guard import children
+from converse_harness.intercept.registry import OPEN_FAKES
 from tests.nested import OURS, XDIST, load
 
 HOST = "bedrock-runtime.us-east-1.amazonaws.com"
@@ -52,9 +52,9 @@ def test_a_run_that_does_not_begin_leaves_the_guard_off(
     load()
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makeconftest("import no_such_module")
-    outside = registry.closing()
+    outside = OPEN_FAKES.blocker()
     pytester.runpytest_inprocess(*OURS, "--converse-guard=session").stderr.fnmatch_lines(["*no_such_module*"])
-    assert registry.closing() is outside
+    assert OPEN_FAKES.blocker() is outside
 
 
 def test_a_test_without_a_fake_fails_and_is_told_of_the_fixture(guarded: pytest.Pytester) -> None:

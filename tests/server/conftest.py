@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from converse_harness import ConverseServer
-from converse_harness.intercept import registry
+from converse_harness.intercept.registry import OPEN_FAKES
 from tests.server.peers import eventually
 
 DESCRIPTORS = Path("/proc/self/fd")
@@ -42,7 +42,7 @@ def nothing_is_left(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     yield
     gc.collect()  # a forgotten task logs an error when it is collected, a socket warns
     eventually(lambda: not [each for each in threading.enumerate() if each not in threads])
-    registry.unpatch_if_idle()  # once these threads have ended, nothing needs the patches
+    OPEN_FAKES.unpatch_if_idle()  # once these threads have ended, nothing needs the patches
     assert sockets() <= open_before
     complaints = [record for when in ("setup", "call", "teardown") for record in caplog.get_records(when)]
     assert [str(record.exc_info or record.message) for record in complaints if record.levelno >= logging.ERROR] == []

@@ -21,8 +21,8 @@ from strands import Agent, tool
 from strands.models import BedrockModel
 
 from converse_harness import ChangedHistory, RefusedRequest, UnexpectedCall, UnusedReplies, fake_converse
-from converse_harness.intercept import registry
 from converse_harness.intercept.clients import create_client
+from converse_harness.intercept.registry import OPEN_FAKES
 from converse_strategies import basics
 from converse_strategies.machine import TROUBLES, ConversationMachine, conversation_machine
 from tests.profiles import examples
@@ -224,7 +224,7 @@ def test_a_planted_bug_is_found_and_shown_in_few_steps(
     agent: type[Loop], trouble: list[str], error: type[Exception], message: str, steps: list[str], shrunk: bool
 ) -> None:
     shown = steps_to(error, message, weather_machine(agent, troubles=trouble), shrunk=shrunk)
-    assert registry.current() is None
+    assert OPEN_FAKES.newest() is None
     assert shown
     if not shrunk:
         return
@@ -321,7 +321,7 @@ def test_an_agent_that_cannot_be_made_leaves_nothing_open() -> None:
 
     with pytest.raises(RuntimeError, match="no model chosen"):
         run_state_machine_as_test(conversation_machine(make_agent), settings=SHORT)
-    assert registry.current() is None
+    assert OPEN_FAKES.newest() is None
 
 
 def test_what_happens_after_the_last_step_is_seen() -> None:
@@ -411,5 +411,5 @@ def test_strands_keeps_a_question_that_was_not_answered(
 def test_the_fake_of_the_test_is_left_alone() -> None:
     with fake_converse(unused="allow") as outer:
         run_state_machine_as_test(conversation_machine(Loop, troubles=()), settings=SHORT)
-        assert registry.current() is outer
+        assert OPEN_FAKES.newest() is outer
         assert outer.calls == []

@@ -148,7 +148,11 @@ class Endpoint:
     def exchange(self, request: Request, *, operation: str | None = None) -> Exchange:
         """Answer one request. Give `operation` only if the path of the request does not show the operation."""
         call = self.receive(request, operation=operation)
-        return self.answer(call, self.choose(call))
+        try:
+            slot = self.choose(call)
+        except Exception as error:  # noqa: BLE001 - an error of a predicate or match function must fail the test
+            return self.fail(call, error)
+        return self.answer(call, slot)
 
     def receive(self, request: Request, *, operation: str | None = None) -> Call:
         """Parse a request, append the resulting Call to `calls`, and return it."""
@@ -175,7 +179,8 @@ class Endpoint:
         """Choose the reply to a call, and store the call's refusal and notes in `call.answered`.
 
         Return None if neither the script nor `replacing` has a reply. If Bedrock would refuse the call, the script
-        answers it only from a recording, unless `rules` is "warn" or "off".
+        answers it only from a recording, unless `rules` is "warn" or "off". Raises what a predicate of the user raises,
+        and MatchFailed if the user's match function of a recording raises an error.
         """
         history: Sequence[Note] = ()
         if self.history != "off" and call.operation in SCRIPTED and call.turn > 1:
@@ -231,7 +236,7 @@ class Endpoint:
         return Exchange(call, response, call.answered.taken, self.on_ended)
 
     def fail(self, call: Call, error: Exception) -> Exchange:
-        """Answer with an HTTP error, because the call's scripted function raised `error`; add `error` to `problems`."""
+        """Answer with an HTTP error, because a function of the user raised `error`; add `error` to `problems`."""
         self.problems.append(error)
         call.answered.error = in_short(error, call)
         response = self._refused(call, call.answered.error)

@@ -16,7 +16,7 @@ from operator import attrgetter
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from converse_harness.intercept import registry
+from converse_harness.intercept.registry import assigned
 
 if TYPE_CHECKING:
     from converse_harness.endpoint.call import CallOutcome
@@ -118,7 +118,7 @@ def forwarding(
     exchange: TransportExchange, captured: CapturedExchange, wrap: Callable[[Any, Capture], Any] | None = None
 ) -> Generator[Capture, None, None]:
     """Yield a new Capture for the call that the `with` block sends. In the block, this Capture is in FORWARDED."""
-    with Capture(exchange, captured, wrap) as capture, registry.assigned(FORWARDED, capture):
+    with Capture(exchange, captured, wrap) as capture, assigned(FORWARDED, capture):
         yield capture
 
 

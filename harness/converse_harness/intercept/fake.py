@@ -226,7 +226,7 @@ class Fake(Scripting):
             call = self.endpoint.receive(request, operation=operation or None)
             try:
                 slot = self.endpoint.choose(call)
-            except Exception as error:  # noqa: BLE001 - an error in a predicate must fail the test
+            except Exception as error:  # noqa: BLE001 - an error of a predicate or match function must fail the test
                 return self.endpoint.fail(call, error)
             forwarded = self._writer.forward(call, request) if self._writer is not None and slot is None else None
             # The real Bedrock will refuse this request. Here, a refusal that the test expects is only recorded as seen.

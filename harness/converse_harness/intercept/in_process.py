@@ -7,9 +7,9 @@ from contextlib import AbstractContextManager
 from typing import Any, Final, TypeVar, Unpack, cast
 
 from converse_harness.endpoint.script import Replies, Responder
-from converse_harness.intercept import registry
 from converse_harness.intercept.decorators import under
 from converse_harness.intercept.fake import Fake
+from converse_harness.intercept.registry import OPEN_FAKES
 from converse_harness.settings import Settings, shows_settings
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -32,7 +32,7 @@ class BotoFake(Fake):
         self._made = replies, settings
 
     def _transport(self) -> AbstractContextManager[object]:
-        return registry.opened(self)
+        return OPEN_FAKES.opened(self)
 
     def fresh(self, test: str = "") -> BotoFake:
         """Create a fake with the same script and settings. `test` is the name of a test method in a decorated class."""

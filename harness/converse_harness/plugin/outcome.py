@@ -203,11 +203,11 @@ class Hooks:
         if self._recording is not None:
             self._recording.give(fake)
         if not self._keeps_patches and settings.chosen(self.config, "patches") == "session":
-            from converse_harness.intercept import registry
+            from converse_harness.intercept.registry import OPEN_FAKES
 
             self._keeps_patches = True
-            registry.keep_patches(self)
-            self._stack.callback(registry.drop_patches, self)
+            OPEN_FAKES.keep_patches(self)
+            self._stack.callback(OPEN_FAKES.drop_patches, self)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Step:
@@ -376,7 +376,7 @@ class Hooks:
         finally:
             self._end_recording(failed=True)  # an interrupted test has left its recording open
             if self._tally is not None:
-                self._tally.tell()
+                self._tally.send_facts()
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print notes, verdicts of contracts, requests that differ from recordings, and the guard's error text."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from converse_harness.errors import StaleRequests
-from converse_harness.plugin.recording.tally import shown
+from converse_harness.plugin.recording.owners import shown
 from converse_harness.plugin.settings import STALE, chosen
 from converse_harness.shell import quoted, words
 from converse_harness.words import and_more, counted, plural

@@ -288,6 +288,9 @@ class Reply(Usable):
         """A description in one line, such as `tool_use get_weather {"city": "Zürich"}`."""
         return self._with_use(self.plan.summary)
 
+    def __dir__(self) -> list[str]:
+        return [name for name in object.__dir__(self) if not name.startswith("_")]
+
     def __repr__(self) -> str:
         return f"<Reply {self.summary}>"
 

@@ -24,9 +24,9 @@ from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Replies, Responder
 from converse_harness.errors import TransportError
 from converse_harness.features import owned_by_feature
-from converse_harness.intercept import registry
 from converse_harness.intercept.clients import is_loopback
 from converse_harness.intercept.exchange import RefusingFake, TransportExchange
+from converse_harness.intercept.registry import OPEN_FAKES
 from converse_harness.server.connection import Connection
 from converse_harness.server.front_page import ServerPages
 from converse_harness.server.http.protocol import LIMITS, Limits
@@ -111,7 +111,7 @@ class ServerThread:
         thread = self._thread = threading.Thread(
             target=self._run, args=(self._socket, self._loop, ready), name="converse-harness server", daemon=True
         )
-        registry.exempt(thread)
+        OPEN_FAKES.exempt(thread)
         _RUNNING.add(self)
         atexit.register(self._stop_all)
         try:
@@ -240,7 +240,7 @@ class ServerThread:
 
         worker = threading.Thread(target=work, name="converse-harness function", daemon=True)
         if forwards:
-            registry.exempt(worker)
+            OPEN_FAKES.exempt(worker)
         else:
             self._workers.add(worker)
         worker.start()
@@ -486,7 +486,7 @@ class ConverseServer:
         from converse_harness.server.control import ControlApi
 
         # The fakes that this thread opens belong to tests in other processes: no thread of this process calls them.
-        registry.exempt(threading.current_thread())
+        OPEN_FAKES.exempt(threading.current_thread())
         return PlainExchange(ControlApi(self, self._hosts).answer(request))
 
     @contextmanager
@@ -498,7 +498,7 @@ class ConverseServer:
         if self.on_ended is not None:
             fake.endpoint.on_ended = partial(self.on_ended, fake)
         try:
-            with registry.opened(RefusingFake(_NOT_AIMED, fake), boto=False, url=fake.url):
+            with OPEN_FAKES.opened(RefusingFake(_NOT_AIMED, fake), boto=False, url=fake.url):
                 self._mounts.fakes[prefix] = fake
                 yield
         finally:

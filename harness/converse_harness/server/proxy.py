@@ -14,9 +14,9 @@ from typing import Final, TypedDict
 
 from converse_harness.endpoint.call import Call, CallOutcome
 from converse_harness.errors import ReplyError, SecretFound, TransportError, one_of
-from converse_harness.intercept import registry
 from converse_harness.intercept.capture import Capture, end_of
 from converse_harness.intercept.exchange import TransportExchange
+from converse_harness.intercept.registry import OPEN_FAKES, forwarding
 from converse_harness.recordings.names import MODES, Mode
 from converse_harness.recordings.play.matching import Match, MatchFunction
 from converse_harness.recordings.record.write import ForwardedExchange, SessionWriter
@@ -81,7 +81,7 @@ class _Relay:
         from botocore.exceptions import BotoCoreError
 
         try:
-            with registry.forwarding():
+            with forwarding():
                 answer = upstream.ask(request)
         except BotoCoreError as error:
             self._end(partial(self._capture.broke, error))
@@ -96,7 +96,7 @@ class _Relay:
         self._answer = answer
         if answer.chunked:
             reader = threading.Thread(target=self._read, args=(answer,), name=_THREAD, daemon=True)
-            registry.exempt(reader)
+            OPEN_FAKES.exempt(reader)
             reader.start()
         else:
             self._read(answer)
@@ -165,7 +165,7 @@ class _Saver:
         """The error of the last write; None if the write succeeded."""
         self._changed, self._over = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, name=_THREAD, daemon=True)
-        registry.exempt(self._thread)
+        OPEN_FAKES.exempt(self._thread)
 
     def ended(self, call: Call) -> None:
         """Let the next write save a call that has ended."""
@@ -259,7 +259,7 @@ class RecordingFake(ServerFake):
         self._upstream: Upstream | None = None
         self._saver: _Saver | None = None
         if writer is not None:
-            with registry.forwarding():
+            with forwarding():
                 self._upstream = Upstream(options.get("upstream"), options.get("region"))
             self._saver = _Saver(writer, on_saved)
 

@@ -19,8 +19,8 @@ from botocore.awsrequest import AWSResponse
 from botocore.config import Config
 
 from converse_harness import BlockedConnection, UnexpectedCall, fake_converse, reply
-from converse_harness.intercept import registry
 from converse_harness.intercept.clients import ACCESS_KEY, BEARER_TOKEN
+from converse_harness.intercept.registry import OPEN_FAKES
 from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.http import Chunk, HttpResponse, Request
 
@@ -302,7 +302,7 @@ def test_what_breaks_off_is_delivered_up_to_there(make_client: Client, question:
     reported: list[str] = []
     received: list[Any] = []
     breaking: Any = Breaking(chunks, reported)  # a fake with the least that a transport uses
-    with registry.opened(breaking):
+    with OPEN_FAKES.opened(breaking):
         stream = make_client().converse_stream(**question)["stream"]
         with pytest.raises(ConnectionResetError):
             received.extend(stream)
@@ -355,7 +355,7 @@ def test_a_call_that_began_before_the_fake_is_answered_by_it(make_client: Client
         assert text_of(client.converse(**question)) == "hi"
     finally:
         fake.close()
-    assert registry.current() is None
+    assert OPEN_FAKES.newest() is None
 
 
 class Bytes:

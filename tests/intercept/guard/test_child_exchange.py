@@ -34,9 +34,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from converse_harness import BlockedConnection, fake_converse
-from converse_harness.intercept import registry
 from converse_harness.intercept.guard import children
 from converse_harness.intercept.guard.children import away_from_bedrock
+from converse_harness.intercept.registry import forwarding
 from tests.certificates import certificate
 from tests.profiles import examples
 
@@ -350,7 +350,7 @@ def test_a_proxy_of_the_users_that_keeps_connections_is_never_asked_for_bedrock(
 ) -> None:
     urls = ["http://shop.example/a", f"http://{HOST}/model/m/converse"]
     blocked = pytest.raises(BlockedConnection, match=f"{HOST} was asked by a process")
-    with blocked, fake_converse(), registry.forwarding():  # as from a child
+    with blocked, fake_converse(), forwarding():  # as from a child
         proxy = away_from_bedrock(through(users))["http_proxy"]
         with suppress(OSError):  # urllib raises a 403
             client(proxy, [(url, {}) for url in urls])
@@ -372,7 +372,7 @@ def test_a_proxy_of_the_users_that_keeps_connections_is_never_asked_for_bedrock(
 )
 def test_target_and_host_are_judged(target: str, header: str, users: Host) -> None:
     blocked = pytest.raises(BlockedConnection, match="was asked by a process")
-    with blocked, fake_converse(), registry.forwarding():
+    with blocked, fake_converse(), forwarding():
         proxy = away_from_bedrock(through(users))["http_proxy"]
         answer = said(proxy, f"GET {target} HTTP/1.1\r\nHost: {header}\r\n\r\n".encode())
     assert answer.startswith(b"HTTP/1.1 403 Forbidden\r\n")
@@ -757,7 +757,7 @@ def test_programs_have_the_password_of_our_proxy_and_it_adds_that_of_the_users(
     users: Host,
     tls: ssl.SSLContext,
 ) -> None:
-    with host(answers(b"ok"), tls=tls if scheme == "https" else None) as site, registry.forwarding():
+    with host(answers(b"ok"), tls=tls if scheme == "https" else None) as site, forwarding():
         assert client(hidden["http_proxy"], [(f"{scheme}://{site.address}/", {})] * 2) == ["ok"] * 2
     login = f"Basic {b64encode(b'me:pass-of-the-user').decode()}"
     assert {each.header("proxy-authorization") for each in users.asked} == {login}
@@ -783,7 +783,7 @@ print(storage.get_object(Bucket="bucket", Key="key")["Body"].read().decode())
 
 def test_the_clients_of_a_program_find_it_in_their_environment(hidden: dict[str, str], users: Host) -> None:
     command = [sys.executable, "-c", IN_A_PROGRAM]
-    with registry.forwarding():
+    with forwarding():
         done = subprocess.run(command, check=False, capture_output=True, text=True, env={**os.environ, **hidden})
     assert done.stdout.split() == ["shop.example"] * 4 + ["store.example"], done.stderr
     login = f"Basic {b64encode(b'me:pass-of-the-user').decode()}"
@@ -811,7 +811,7 @@ def test_a_request_for_bedrock_is_refused_without_the_password() -> None:
     token = urlsplit(url).password or ""
     assert (place(endpoint), urlsplit(endpoint).password, len(token)) == (place(url), None, 32)
     blocked = pytest.raises(BlockedConnection, match="was asked by a process")
-    with blocked as raised, fake_converse(), registry.forwarding():
+    with blocked as raised, fake_converse(), forwarding():
         for target in ("/model/m/converse", f"http://{HOST}/model/m/converse"):
             answer = said(url, f"POST {target} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n".encode())
             assert answer.startswith(b"HTTP/1.1 403 Forbidden\r\n")
@@ -824,7 +824,7 @@ def test_a_child_of_a_child_has_the_same_proxy_and_password(hidden: dict[str, st
     with_its_own = {**hidden, "HTTPS_PROXY": f"http://{users.address}", "https_proxy": f"http://{users.address}"}
     again = away_from_bedrock(with_its_own)  # its own proxy does not get past ours
     assert again["https_proxy"] == again["http_proxy"] not in (hidden["https_proxy"], with_its_own["https_proxy"])
-    with registry.forwarding():
+    with forwarding():
         for client in CLIENTS:
             assert client(again["http_proxy"], [("http://shop.example/", {})]) == ["shop.example"]
 

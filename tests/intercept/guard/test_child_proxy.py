@@ -19,10 +19,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness import BlockedConnection, fake_converse
-from converse_harness.intercept import registry
 from converse_harness.intercept.clients import ENDPOINTS
 from converse_harness.intercept.guard.children import away_from_bedrock, variables
 from converse_harness.intercept.guard.hosts import is_bedrock_host
+from converse_harness.intercept.registry import forwarding
 
 HOST = "bedrock-runtime.us-east-1.amazonaws.com"
 
@@ -102,14 +102,14 @@ def test_they_go_through_the_proxy_that_the_user_has(site: str) -> None:
 @pytest.mark.parametrize("target", [f"{HOST}:443", f"{HOST}.:443"])
 def test_a_tunnel_to_bedrock_is_refused_and_fails_the_test(target: str) -> None:
     blocked = pytest.raises(BlockedConnection, match=f"{HOST}.* was asked by a process")
-    with blocked, fake_converse(), registry.forwarding():  # as from a child, where this process does not look
+    with blocked, fake_converse(), forwarding():  # as from a child, where this process does not look
         said = connect(proxy_of(), target)
     assert said.startswith("HTTP/1.1 403 Refused by converse-harness")
 
 
 @pytest.mark.parametrize("url", [f"http://{HOST}/model", "http://bedrock-agentcore.eu-west-1.amazonaws.com/x"])
 def test_so_is_a_request_in_clear(url: str) -> None:
-    with pytest.raises(BlockedConnection, match="was asked by a process"), fake_converse(), registry.forwarding():
+    with pytest.raises(BlockedConnection, match="was asked by a process"), fake_converse(), forwarding():
         said = post(proxy_of(), url)
     assert (said.status_code, said.headers["x-amzn-errortype"]) == (403, "AccessDeniedException")
     assert "converse_server" in said.json()["message"]

@@ -152,10 +152,10 @@ def test_a_child_started_after_the_fake_closed_is_free() -> None:
 
 
 def test_a_fake_does_not_open_if_it_cannot_tell_the_workers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(workers, "_told", str(tmp_path / "no such folder" / "told"))
+    monkeypatch.setattr(workers, "_signal_file", str(tmp_path / "no such folder" / "signal"))
     with pytest.raises(FileNotFoundError, match="no such folder"), fake_converse():
         raise AssertionError("it is open")
-    assert not workers._closed
+    assert not workers._blocked
 
 
 @pytest.mark.parametrize(

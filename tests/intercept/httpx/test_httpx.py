@@ -34,7 +34,7 @@ from converse_harness import (
     faults,
     reply,
 )
-from converse_harness.intercept import registry
+from converse_harness.intercept.registry import OPEN_FAKES
 from converse_harness.stream.events import decode_event
 from converse_harness.stream.frames import Decoder
 from tests.intercept.interrupts import each_step, interrupt_everywhere
@@ -447,13 +447,13 @@ def patched() -> Patched:
 @pytest.fixture
 def originals(unkept: None) -> Iterator[Patched]:
     """What everything was before the test, and must be after it."""
-    registry.forget_threads()  # a thread of another test may end only now
-    registry.unpatch_if_idle()
+    OPEN_FAKES.forget_threads()  # a thread of another test may end only now
+    OPEN_FAKES.unpatch_if_idle()
     before = patched()
     yield before
-    registry.unpatch_if_idle()
+    OPEN_FAKES.unpatch_if_idle()
     assert patched() == before
-    assert registry.current() is None
+    assert OPEN_FAKES.newest() is None
 
 
 def test_everything_is_given_back(originals: Patched) -> None:
@@ -490,7 +490,7 @@ def test_an_interrupt_at_any_line_leaves_nothing_behind(originals: Patched, each
 
     def check(where: str) -> None:
         assert patched() == originals, where
-        assert registry.current() is None, where
+        assert OPEN_FAKES.newest() is None, where
 
     assert interrupt_everywhere(open_and_close, check, HttpxFake, each_step=each_step) > 10
 

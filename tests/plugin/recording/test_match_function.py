@@ -31,7 +31,7 @@ def test_its_error_is_one_of_the_function(upstream: Upstream, agent: str) -> Non
         [
             "test_a.py:5: KeyError",
             "*The above exception was the direct cause of the following exception:*",
-            "E*match function same_city (test_a.py:5) raised KeyError: 'city'. It gets the recorded *",
+            "E*match function same_city (test_a.py:5) raised KeyError: 'city', while it looked at call 1. It gets *",
         ]
     )
     result.stdout.no_fnmatch_line("*botocore*")

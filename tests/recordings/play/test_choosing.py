@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from converse_harness import Endpoint, Fake, Redaction, ReplyError, recording, reply
 from converse_harness.recordings.format.exchanges import RecordedExchange
 from converse_harness.recordings.format.read import parse
-from converse_harness.recordings.play.matching import MATCHES, Match, asked_in
+from converse_harness.recordings.play.matching import MATCHES, Match, MatchFunction, asked_in
 from converse_harness.recordings.play.play import Recording
-from converse_harness.recordings.record.write import SessionWriter, text_of
+from converse_harness.recordings.record.write import SessionWriter, header, text_of
 from converse_harness.stream.http import Request
 from converse_strategies import converse_requests
 from tests.profiles import examples
@@ -35,22 +35,54 @@ HAIKU = "anthropic.claude-haiku-4-5-20251001-v1:0"
 ARN = "arn:aws:bedrock:us-east-1:{}:application-inference-profile/abc"
 
 
-@pytest.mark.parametrize(
-    ("rule", "asked", "answers"),
-    [
-        ("order", ["b", "a", "b"], ["1", "2", "3"]),
-        ("exact", ["b", "a", "b"], ["2", "1", "3"]),
-        ("shape", ["b", "x", "x"], ["2", "1", "3"]),
-        ("shape", ["x", "b", "a"], ["1", "2", "3"]),
-        ("shape", ["b", "b", "a"], ["2", "3", "1"]),
-    ],
+def same_initial(recorded: dict[str, Any], asked: dict[str, Any]) -> bool:
+    """A match function of a user."""
+    return text_in(recorded)[0] == text_in(asked)[0]
+
+
+def text_in(asked: dict[str, Any]) -> str:
+    return str(asked["messages"][0]["content"][0]["text"])
+
+
+def asking(text: str) -> dict[str, Any]:
+    """A request; its shape depends on the last character."""
+    return body(user(text, *["more"] * text.endswith("2")))
+
+
+TEXTS = ["a1", "a2", "aa1", "b2", "cust-1"]
+
+
+@pytest.mark.parametrize("rule", [*MATCHES, same_initial])
+@given(
+    recorded=st.lists(st.sampled_from(TEXTS), min_size=2, max_size=5),
+    asked=st.lists(st.sampled_from([*TEXTS, "cust-91"]), min_size=2, max_size=5),
+    replaces=st.booleans(),
 )
-def test_which_exchange_is_played(tmp_path: Path, rule: Match, asked: list[str], answers: list[str]) -> None:
-    texts = {"1": "a", "2": "b", "3": "b"}
-    file = write(tmp_path / "a.jsonl", *(exchange(body(user(text)), answer) for answer, text in texts.items()))
-    endpoint = Endpoint(recording(file, match=rule))
-    assert [ask(endpoint, body(user(text))) for text in asked] == answers
-    assert endpoint.problems == []
+def test_which_exchange_is_played(
+    recorded: list[str], asked: list[str], rule: Match | MatchFunction, replaces: bool
+) -> None:
+    """As the rule says, the first one that is left. Of those, one with an equal request has priority."""
+    lines = [header()]
+    for number, text in enumerate(recorded):
+        call, answer = exchange(asking(text), str(number))
+        lines += [{**call, "call": number + 1}, answer]
+    redaction = Redaction({re.compile(r"cust-\d+"): "cust-1"}) if replaces else None
+    endpoint = Endpoint(Recording(Path("a.jsonl"), parse(text_of(lines)), rule, redaction=redaction))
+    left = list(range(len(recorded)))
+    for text in asked:
+        sent = "cust-1" if replaces and text.startswith("cust") else text
+        equal = [number for number in left if recorded[number] == sent]
+        if callable(rule):
+            fit = [number for number in equal + left if recorded[number][0] == sent[0]]
+        elif rule == "shape":
+            fit = equal + [number for number in left if recorded[number].endswith("2") is sent.endswith("2")]
+        else:
+            fit = equal if rule == "exact" else left
+        said = ask(endpoint, asking(text))
+        assert said == str(fit[0]) if fit else said.startswith("call ")
+        if fit:
+            assert (endpoint.calls[-1].answered.differs is None) is (recorded[fit[0]] == sent)
+            left.remove(fit[0])
 
 
 @pytest.mark.parametrize("rule", MATCHES)
@@ -153,6 +185,19 @@ def test_a_recording_that_is_scripted_for_a_while_is_gone_afterwards(tmp_path: P
 def test_a_recording_plays_from_its_beginning_in_each_script(tmp_path: Path) -> None:
     session = recording(write(tmp_path / "a.jsonl", exchange(body(user("a")), "1")))
     assert [ask(Endpoint(session), body(user("a"))) for _ in range(2)] == ["1", "1"]
+
+
+@pytest.mark.parametrize("recorded", ["a", "another"])
+def test_a_match_function_that_raises_fails_the_test_and_plays_nothing(tmp_path: Path, recorded: str) -> None:
+    def broken(recorded: dict[str, Any], asked: dict[str, Any]) -> bool:
+        raise ValueError("broken")
+
+    session = recording(write(tmp_path / "a.jsonl", exchange(body(user(recorded)), "1")), match=broken)
+    endpoint = Endpoint(reply.text("by hand"), session)
+    assert "broken" in ask(endpoint, body(user("a")))
+    (problem,) = endpoint.problems
+    assert isinstance(problem.__cause__, ValueError)
+    assert [slot.used_by for _, slot in endpoint.script.slots()] == [[], []]
 
 
 def test_a_rule_that_is_none_is_refused(tmp_path: Path) -> None:

@@ -43,10 +43,10 @@ from converse_harness import (
     recording,
     reply,
 )
-from converse_harness.intercept import registry
 from converse_harness.intercept.capture import Capture
 from converse_harness.intercept.guard import connections
 from converse_harness.intercept.recorder import Recorder
+from converse_harness.intercept.registry import CURRENT_CALL, OPEN_FAKES
 from converse_harness.recordings.format.read import read
 from converse_harness.recordings.names import Failed, Mode
 from tests.intercept.interrupts import each_step, interrupt_everywhere
@@ -586,7 +586,7 @@ def test_the_way_is_open_while_a_recorder_is_newest_and_closed_before_and_after(
     with fake_converse(unexpected="allow") as outer:
         for fake, is_open in ((record(path), True), (fake_converse(), False)):
             with fake:
-                assert (registry.blocking_fake() is None) is is_open
+                assert (OPEN_FAKES.fake_that_blocks() is None) is is_open
                 if is_open:
                     connections.check(HOST)
                     assert isinstance(botocore.session.Session().get_credentials().access_key, str)
@@ -600,7 +600,7 @@ def test_the_way_is_open_while_a_recorder_is_newest_and_closed_before_and_after(
             with pytest.raises(BlockedConnection):
                 connections.check(HOST)
         outer.endpoint.problems.clear()
-    assert registry.blocking_fake() is None
+    assert OPEN_FAKES.fake_that_blocks() is None
 
 
 def test_the_newest_fake_answers_and_the_recorder_below_after_it(server: ConverseServer, path: Path) -> None:
@@ -975,12 +975,12 @@ def test_an_interrupt_at_any_line_of_a_call_leaves_nothing_behind(path: Path, ea
         def check(where: str) -> None:
             # What is made by hand is left alone: no later response is taken for the answer to that call.
             assert type(AWSResponse("", 200, {}, io.BytesIO()).raw) is io.BytesIO, where
-            assert registry.CURRENT_CALL.get() is None, where
+            assert CURRENT_CALL.get() is None, where
             made[-1].close()
             eventually(ended_call)
 
         def ended_call() -> bool:  # once the threads of the peer have ended
-            registry.unpatch_if_idle()
+            OPEN_FAKES.unpatch_if_idle()
             return {key: vars(key[0])[key[1]] for key in originals} == originals
 
         assert interrupt_everywhere(act, check, make, each_step=each_step) > 10
@@ -1003,7 +1003,7 @@ def test_an_interrupt_at_any_line_of_closing_loses_nothing(path: Path, each_step
 
     def check(where: str) -> None:
         made[-1].close()
-        assert registry.blocking_fake() is None, where
+        assert OPEN_FAKES.fake_that_blocks() is None, where
         assert len(read(path).exchanges) == 1, where
 
     with peer(lambda c: c.sendall(body(b'{"stopReason":"end_turn"}'))) as url:

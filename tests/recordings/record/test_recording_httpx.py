@@ -28,9 +28,9 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 from converse_harness import BlockedConnection, ConverseServer, Fake, HttpxFake, ReplyError, record, recording, reply
-from converse_harness.intercept import registry
 from converse_harness.intercept.httpx.transports import recording_transport
 from converse_harness.intercept.recorder import Recorder
+from converse_harness.intercept.registry import OPEN_FAKES
 from converse_harness.recordings.format.read import read
 from converse_harness.recordings.record.write import SessionWriter
 from converse_harness.stream.events import encode_event
@@ -341,7 +341,7 @@ def test_boto_over_httpx_is_written_down_by_its_own_transport(path: Path, server
     with (
         server.script(reply.text("hi")) as upstream,
         record(path, upstream=upstream.url) as recorder,
-        registry.one_call("Converse", upstream.url, lambda error, endpoint: None),
+        OPEN_FAKES.one_call("Converse", upstream.url, lambda error, endpoint: None),
     ):
         assert own(httpx, recorder, upstream.url, "converse").status == 200
     assert recorder.calls == []
@@ -371,10 +371,10 @@ def test_which_addresses_are_bedrocks(
 
 @pytest.mark.parametrize("upstream", ["127.0.0.1:8080", "ftp://x.example", "http://", "http://[", "http://x:y"])
 def test_an_upstream_that_is_no_url(path: Path, upstream: str) -> None:
-    before = registry.current()
+    before = OPEN_FAKES.newest()
     with pytest.raises(ReplyError, match=r"upstream=.*: the URL of"), record(path, upstream=upstream):
         pass
-    assert registry.current() is before
+    assert OPEN_FAKES.newest() is before
 
 
 def test_what_is_no_transport(path: Path) -> None:

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from converse_harness import ConverseServer
-from converse_harness.intercept import registry
+from converse_harness.intercept.registry import OPEN_FAKES
 from converse_harness.server.control import patterns
 from tests.server.control.conftest import DOCUMENT, Answer, check_described
 
@@ -93,7 +93,7 @@ def test_a_fake_closed_over_http_blocks_no_later_call(http: httpx.Client) -> Non
     fake = http.post(FAKES, json={"script": [{"text": "hi"}]}).json()
     assert ask(fake["url"]) == "hi"
     assert http.delete(f"{FAKES}/{fake['id']}").json()["ok"] is True
-    assert registry.blocking_fake() is None
+    assert OPEN_FAKES.fake_that_blocks() is None
 
 
 def test_what_is_wrong_is_answered_and_the_server_lives_on(http: httpx.Client) -> None:

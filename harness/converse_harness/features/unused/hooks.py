@@ -24,17 +24,17 @@ class UsedHooks:
             write_use(self._path, self._use(tally))
 
     def _use(self, tally: Tally) -> Use:
-        opened = tally.opened()
+        facts, unused = tally.facts(), tally.unused()
         # Leave out a file that other code played as well: it is unknown which exchanges that code used.
-        left = {path: runs for path, runs in tally.left.items() if len(runs) == opened[path]}
+        left = {path: runs for path, runs in facts.left.items() if len(runs) == facts.opened[path]}
         failed = {test for test, outcomes in tally.outcomes.items() if "failed" in outcomes}
         skipped = {test for test, outcomes in tally.outcomes.items() if "skipped" in outcomes}
         return Use(
             self._config.rootpath,
             folder(self._config),
-            tally.missing() or ("" if tally.outcomes else "no test ran"),
+            unused.why_unknown() or ("" if tally.outcomes else "no test ran"),
             sorted(failed),
             sorted(skipped - failed),
-            [*map(str, tally.unused(failed=True))],
+            [*map(str, unused.recordings(failed=True))],
             {path: sorted(set(runs[0]).intersection(*runs)) for path, runs in left.items()},
         )

@@ -14,7 +14,6 @@ from importlib import import_module
 from time import monotonic
 from typing import Any, Final, cast
 
-from converse_harness.intercept import registry
 from converse_harness.intercept.boto.credentials import is_bedrock
 from converse_harness.intercept.boto.forward import check_captured, with_capturing_content
 from converse_harness.intercept.boto.sync import ask, errors_of_botocore, outlasts, patience, wait_for
@@ -23,6 +22,7 @@ from converse_harness.intercept.exchange import ResponseReader, TransportExchang
 from converse_harness.intercept.guard.connections import raise_blocked, refuse_unsigned
 from converse_harness.intercept.httpx.transports import BREAKS
 from converse_harness.intercept.patches import replacement
+from converse_harness.intercept.registry import OPEN_FAKES
 
 
 @replacement
@@ -30,14 +30,14 @@ async def hold_call(original: Any, self: Any, request_dict: Any, operation_model
     """Replace `AioEndpoint._send_request`: the fake chosen when a call begins also answers the call's retries."""
     if not is_bedrock(self._endpoint_prefix):
         return await original(self, request_dict, operation_model)
-    with registry.one_call(operation_model.name, self.host, refuse_unsigned):
+    with OPEN_FAKES.one_call(operation_model.name, self.host, refuse_unsigned):
         return await original(self, request_dict, operation_model)
 
 
 @replacement
 async def answer(original: Any, self: Any, request: Any) -> Any:
     """Replace `AioEndpoint._send`: a fake answers a Bedrock request, or captures the answer of the real service."""
-    fake = registry.fake_for_call(self.host) if is_bedrock(self._endpoint_prefix) else None
+    fake = OPEN_FAKES.answerer(self.host) if is_bedrock(self._endpoint_prefix) else None
     if fake is None:
         try:
             return await original(self, request)

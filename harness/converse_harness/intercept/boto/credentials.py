@@ -14,9 +14,9 @@ from contextvars import ContextVar
 from inspect import iscoroutinefunction, signature, unwrap
 from typing import Any
 
-from converse_harness.intercept import registry
 from converse_harness.intercept.clients import ACCESS_KEY, BEARER_TOKEN, REGION, SECRET_KEY
 from converse_harness.intercept.patches import replacement
+from converse_harness.intercept.registry import OPEN_FAKES, assigned
 
 CREATING: ContextVar[bool] = ContextVar("converse_harness_creating", default=False)
 """True while a Bedrock client is being created under a fake or under the guard of a session. During this time, no
@@ -70,7 +70,7 @@ def sign_with_dummies(original: Any) -> Any:
 
     @functools.wraps(original)
     def get_auth_instance(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not is_bedrock(self._service_id) or registry.blocking_fake() is None:
+        if not is_bedrock(self._service_id) or OPEN_FAKES.fake_that_blocks() is None:
             return with_keys(self, original(self, *args, **kwargs))
         kwargs.pop("request_credentials", None)
         signer: Any = self.__class__.__new__(
@@ -109,7 +109,7 @@ class DeferredCredentials:
         self._session = session
 
     def _resolve(self) -> Any:
-        dummies = CREATING.get() or registry.blocking_fake() is not None
+        dummies = CREATING.get() or OPEN_FAKES.fake_that_blocks() is not None
         return DummyCredentials() if dummies else self._session.get_credentials()
 
     def get_frozen_credentials(self) -> Any:
@@ -132,7 +132,7 @@ class _AioDeferredCredentials(DeferredCredentials):
 
     async def get_frozen_credentials(self) -> Any:
         """Return the credentials for a signer; None if the session has none."""
-        if registry.blocking_fake() is not None:
+        if OPEN_FAKES.fake_that_blocks() is not None:
             return DummyCredentials().get_frozen_credentials()
         credentials = await self._session.get_credentials()
         return None if credentials is None else await credentials.get_frozen_credentials()
@@ -182,20 +182,20 @@ def create_without_keys(original: Any, self: Any, *args: Any, **kwargs: Any) -> 
     Under a fake, the replacement creates Bedrock clients even if no credentials and no region are configured. Under the
     guard of a session, it creates them even if no credentials can be loaded, so that the guard sees their requests.
     """
-    if registry.closing() is None or not is_bedrock(str(args[0] if args else kwargs.get("service_name"))):
+    if OPEN_FAKES.blocker() is None or not is_bedrock(str(args[0] if args else kwargs.get("service_name"))):
         return original(self, *args, **kwargs)
     bound = signature(original).bind(self, *args, **kwargs)
     # If only the guard of a session is active, no region is added, because no fake answers the client's requests.
-    if registry.blocking_fake() is not None and not _has_region(self, bound.arguments):
+    if OPEN_FAKES.fake_that_blocks() is not None and not _has_region(self, bound.arguments):
         bound.arguments["region_name"] = REGION
     if _is_async(original):
         return _created(original(*bound.args, **bound.kwargs))
-    with registry.assigned(CREATING, True):
+    with assigned(CREATING, True):
         return original(*bound.args, **bound.kwargs)
 
 
 async def _created(client: Awaitable[Any]) -> Any:
-    with registry.assigned(CREATING, True):
+    with assigned(CREATING, True):
         return await client
 
 

@@ -12,9 +12,9 @@ from typing import Any, Final
 from botocore.exceptions import CapacityNotAvailableError
 
 from converse_harness.endpoint.call import Call
-from converse_harness.intercept import registry
 from converse_harness.intercept.exchange import OpenFake
 from converse_harness.intercept.patches import replacement
+from converse_harness.intercept.registry import CURRENT_CALL, OPEN_FAKES
 
 
 def _skips(fake: OpenFake | None, seconds: float, call: Call | None = None) -> bool:
@@ -26,7 +26,7 @@ def _skips(fake: OpenFake | None, seconds: float, call: Call | None = None) -> b
 
 
 def _skips_of_call(seconds: float) -> bool:
-    held = registry.CURRENT_CALL.get()
+    held = CURRENT_CALL.get()
     return held is not None and _skips(held.entry.responder, seconds, held.call)
 
 
@@ -68,7 +68,7 @@ def _without_async_sleep(skips: Callable[[float], bool]) -> Callable[[Any], Any]
 
 
 without_call_waits = _without_async_sleep(_skips_of_call)
-without_test_waits = _without_async_sleep(lambda seconds: _skips(registry.current(), seconds))
+without_test_waits = _without_async_sleep(lambda seconds: _skips(OPEN_FAKES.newest(), seconds))
 
 
 @replacement
@@ -86,7 +86,7 @@ def _skips_filling(bucket: Any, amount: float) -> bool:
 def acquire_at_once(original: Any, self: Any, amount: float = 1, block: bool = True) -> Any:
     """Replace botocore's `TokenBucket.acquire`, so that the retry mode "adaptive" does not wait in calls to a fake."""
     try:
-        return original(self, amount, block and registry.CURRENT_CALL.get() is None)
+        return original(self, amount, block and CURRENT_CALL.get() is None)
     except CapacityNotAvailableError:
         if not block:
             raise
@@ -97,7 +97,7 @@ def acquire_at_once(original: Any, self: Any, amount: float = 1, block: bool = T
 async def acquire_at_once_async(original: Any, self: Any, amount: float = 1, block: bool = True) -> Any:
     """Replace aiobotocore's `AsyncTokenBucket.acquire`: the retry mode "adaptive" does not wait in calls to a fake."""
     try:
-        return await original(self, amount, block and registry.CURRENT_CALL.get() is None)
+        return await original(self, amount, block and CURRENT_CALL.get() is None)
     except CapacityNotAvailableError:
         if not block:
             raise
@@ -110,7 +110,7 @@ def without_drain(original: Any, self: Any, capacity_amount: int) -> Any:
 
     Calls that a recording fake forwards still use the quota.
     """
-    held = registry.CURRENT_CALL.get()
+    held = CURRENT_CALL.get()
     return original(self, capacity_amount) if held is None or held.entry.responder.records else True
 
 
@@ -123,7 +123,7 @@ def _counted(attempts: int) -> int:
 
     botocore's retry rules get the result instead of `attempts`. They give up if it is _SPENT.
     """
-    held = registry.CURRENT_CALL.get()
+    held = CURRENT_CALL.get()
     most = None if held is None or held.entry.responder.records else held.entry.responder.attempts
     return attempts if most is None or attempts < most else _SPENT
 

@@ -29,13 +29,13 @@ from botocore.awsrequest import AWSResponse
 from botocore.httpsession import URLLib3Session
 from urllib3.exceptions import HTTPError, ProtocolError, ReadTimeoutError
 
-from converse_harness.intercept import registry
 from converse_harness.intercept.boto.credentials import is_bedrock
 from converse_harness.intercept.boto.forward import check_captured
 from converse_harness.intercept.capture import CapturingBody, forwarding
 from converse_harness.intercept.exchange import OpenFake, ResponseReader, TransportExchange, headers
 from converse_harness.intercept.guard.connections import raise_blocked, refuse_unsigned
 from converse_harness.intercept.patches import replacement
+from converse_harness.intercept.registry import CURRENT_CALL, OPEN_FAKES
 from converse_harness.stream.http import HttpResponse, Request
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def hold_call(original: Any) -> Any:
     def _send_request(self: Any, request_dict: Any, operation_model: Any) -> Any:
         if not is_bedrock(self._endpoint_prefix):
             return original(self, request_dict, operation_model)
-        with registry.one_call(operation_model.name, self.host, refuse_unsigned):
+        with OPEN_FAKES.one_call(operation_model.name, self.host, refuse_unsigned):
             return original(self, request_dict, operation_model)
 
     return _send_request
@@ -70,7 +70,7 @@ def answer(original: Any) -> Any:
 
     @functools.wraps(original)
     def _send(self: Any, request: Any) -> Any:
-        fake = registry.fake_for_call(self.host) if is_bedrock(self._endpoint_prefix) else None
+        fake = OPEN_FAKES.answerer(self.host) if is_bedrock(self._endpoint_prefix) else None
         if fake is None:
             try:
                 return original(self, request)
@@ -178,7 +178,7 @@ def errors_of_botocore(url: str, timed_out: type[Exception], broken: type[Except
 
 def ask(fake: OpenFake, endpoint: Any, request: Any) -> AnyExchange:
     """Pass the request to the fake and return the exchange. Raises botocore's error for a scripted failure."""
-    held = registry.CURRENT_CALL.get()
+    held = CURRENT_CALL.get()
     exchange = fake.exchange(
         _read_request(request, endpoint.host),
         service=endpoint._endpoint_prefix,
@@ -278,6 +278,6 @@ def leave_bedrock(original: Any, self: Any, event_name: str, request: Any, **kwa
     """Replace moto's `BotocoreStubber.__call__`, so that an open fake answers requests to Bedrock instead of moto."""
     service = event_name.partition(".")[2]
     # CURRENT_CALL is also set for a call that is forwarded to the real Bedrock. moto must not answer such a call.
-    if is_bedrock(service) and (registry.CURRENT_CALL.get() is not None or registry.blocking_fake() is not None):
+    if is_bedrock(service) and (CURRENT_CALL.get() is not None or OPEN_FAKES.fake_that_blocks() is not None):
         return None
     return original(self, event_name, request, **kwargs)

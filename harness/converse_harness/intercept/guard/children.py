@@ -24,12 +24,12 @@ from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from converse_harness.intercept import registry
 from converse_harness.intercept.clients import ENDPOINTS, LOCAL, is_loopback
 from converse_harness.intercept.exchange import GIVE_ENVIRON, RefusingFake
 from converse_harness.intercept.guard import workers
 from converse_harness.intercept.guard.hosts import DOMAINS, is_bedrock_host
 from converse_harness.intercept.patches import replacement
+from converse_harness.intercept.registry import OPEN_FAKES, forwarding
 
 _SPAWNED: Final = (
     "a call to Bedrock from process {child}, which process {parent} started while a converse-harness fake was open "
@@ -78,7 +78,7 @@ if hasattr(os, "register_at_fork"):
 @replacement
 def start_thread(original: Any, self: Any) -> Any:
     """Replace `Thread.start`: if the current thread outlived its fake, calls of the new thread are refused too."""
-    registry.inherit(self)
+    OPEN_FAKES.inherit(self)
     return original(self)
 
 
@@ -96,7 +96,7 @@ def start_worker(original: Any, *args: Any, **kwargs: Any) -> Any:
 
     pytest-xdist starts its workers in this way. Each worker has a guard of its own, and its tests may turn it off.
     """
-    with registry.forwarding() if registry.current() is None else nullcontext():
+    with forwarding() if OPEN_FAKES.newest() is None else nullcontext():
         return original(*args, **kwargs)
 
 
@@ -105,12 +105,12 @@ def refuse_in_child() -> workers.InChild | None:
 
     Return None while calls to Bedrock are not blocked.
     """
-    return None if registry.closing() is None else workers.InChild(_refuse, os.getpid())
+    return None if OPEN_FAKES.blocker() is None else workers.InChild(_refuse, os.getpid())
 
 
 def _refuse(parent: int) -> None:
     """From now on, refuse all calls of this process to Bedrock, unless the process opens a fake of its own."""
-    registry.open_fake(RefusingFake(_SPAWNED.format(child=os.getpid(), parent=parent)), boto=False)
+    OPEN_FAKES.open(RefusingFake(_SPAWNED.format(child=os.getpid(), parent=parent)), boto=False)
 
 
 def _with_environment(position: int) -> Callable[[Any], Any]:
@@ -122,7 +122,7 @@ def _with_environment(position: int) -> Callable[[Any], Any]:
 
     @replacement
     def start_elsewhere(original: Any, *args: Any, **kwargs: Any) -> Any:
-        if registry.closing() is not None:
+        if OPEN_FAKES.blocker() is not None:
             if len(args) > position:
                 args = (*args[:position], away_from_bedrock(args[position]), *args[position + 1 :])
             else:
@@ -143,13 +143,13 @@ def execv(original: Any, path: Any, args: Any, /) -> Any:
 
     `os.execl`, `os.execvp` and, in a forked child, `os.spawnv` also call `os.execv`.
     """
-    return original(path, args) if registry.closing() is None else os.execve(path, args, os.environ)
+    return original(path, args) if OPEN_FAKES.blocker() is None else os.execve(path, args, os.environ)
 
 
 @replacement
 def execve(original: Any, path: Any, argv: Any, env: Any) -> Any:
     """Replace `os.execve`: while Bedrock is blocked, the new program's environment is `away_from_bedrock(env)`."""
-    if registry.closing() is not None:
+    if OPEN_FAKES.blocker() is not None:
         env = away_from_bedrock(env)
         for each in _running.values():  # the new program inherits the pipes, so that the proxies do not end
             os.set_inheritable(each.held.fileno(), True)
@@ -162,7 +162,7 @@ def system(original: Any, command: Any) -> Any:
 
     The shell sets them, because the environment of this process must not change.
     """
-    if registry.closing() is None:
+    if OPEN_FAKES.blocker() is None:
         return original(command)
     if os.name == "nt":
         return subprocess.call(os.fsdecode(command), shell=True)
@@ -223,7 +223,7 @@ def _proxy_for(env: Mapping[str, str]) -> _Running | None:
         return None  # the user's proxy is a SOCKS proxy, through which our proxy cannot forward
     with _starting:
         if users not in _running:
-            with suppress(OSError, ValueError), registry.forwarding():  # our proxy gets the unchanged environment
+            with suppress(OSError, ValueError), forwarding():  # our proxy gets the unchanged environment
                 _running[users] = _started(users)
     return _running.get(users)
 

@@ -18,8 +18,9 @@ from typing import Any, Final
 
 from converse_harness.endpoint.unknown_paths import OF_ITS_OWN, OTHER_API, other_api
 from converse_harness.errors import BlockedConnection
-from converse_harness.intercept import exchange, registry
+from converse_harness.intercept import exchange
 from converse_harness.intercept.guard.hosts import host_in, host_of, is_bedrock_host, text
+from converse_harness.intercept.registry import CURRENT_CALL, OPEN_FAKES
 from converse_harness.secrets.mask import mask
 
 _SERVER: Final = (
@@ -56,7 +57,7 @@ def check(*hosts: object, path: str = "") -> None:
     `path` is the path of the request, if it is known. It only decides which advice the error gives.
     """
     for host in hosts:
-        if host is not None and is_bedrock_host(host) and (fake := registry.closing()) is not None:
+        if host is not None and is_bedrock_host(host) and (fake := OPEN_FAKES.blocker()) is not None:
             raise exchange.refuse(fake, _message(fake, host, path))
 
 
@@ -71,7 +72,7 @@ def _message(fake: exchange.OpenFake, host: object, path: str) -> str:
         # This process has no fake that could answer: `fake` only refuses calls. If botocore made the call, the error
         # message names botocore, not the HTTP library that botocore uses.
         return fake.message_for(next((each for each in callers if each in ("aiobotocore", "botocore")), library), name)
-    if registry.current() is None and registry.CURRENT_CALL.get() is None:
+    if OPEN_FAKES.newest() is None and CURRENT_CALL.get() is None:
         return exchange.OUTLIVED.format(name=threading.current_thread().name)
     return _BLOCKED.format(library=library, host=name, transport=_LIBRARIES.get(library, _SERVER))
 

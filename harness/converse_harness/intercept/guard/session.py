@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from typing import Final
 
 from converse_harness.errors import BlockedConnection
-from converse_harness.intercept import registry
 from converse_harness.intercept.exchange import RefusingFake
 from converse_harness.intercept.guard import children
+from converse_harness.intercept.registry import OPEN_FAKES
 
 _CLOSED: Final = (
     "{library} tried to reach {host} {where}, where no fake and no recording is open: the guard of this session is on "
@@ -48,11 +48,11 @@ class SessionGuard(RefusingFake):
 
     def open(self) -> None:
         """Activate this guard. If this pytest session runs inside another one, it replaces that session's guard."""
-        self._before = registry.stand_below(self)
+        self._before = OPEN_FAKES.set_fallback(self)
 
     def close(self) -> None:
         """Deactivate this guard, and restore the guard that `open` replaced, if there was one."""
-        registry.stand_below(self._before)
+        OPEN_FAKES.set_fallback(self._before)
 
     @contextmanager
     def during(self, test: str, *, off: bool) -> Generator[None, None, None]:
@@ -60,13 +60,13 @@ class SessionGuard(RefusingFake):
         before = self._test, self._off
         self._test, self._off = test, off
         if off:
-            registry.forget_threads()  # the test may use a pool of threads that was used under another test's fake
-        registry.tell_workers()
+            OPEN_FAKES.forget_threads()  # the test may use a pool of threads that was used under another test's fake
+        OPEN_FAKES.signal_workers()
         try:
             yield
         finally:
             self._test, self._off = before
-            registry.tell_workers()
+            OPEN_FAKES.signal_workers()
 
     def check(self, error: BaseException | None = None) -> None:
         """Raise the first error that was stored after the last check.

@@ -26,9 +26,9 @@ _PROCESSES: Final = "multiprocessing.process"
 _EVENTS: Final = {"socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.connect": 1}
 """Maps each audit event about a host to the index of the argument that contains the host or address."""
 
-_told: str | None = None
+_signal_file: str | None = None
 """The path of this process's signal file, which exists while Bedrock is blocked; None before a worker starts."""
-_closed = False
+_blocked = False
 _parents: list[str] = []
 """The paths of the signal files of the parent process and, after forks, of older ancestors. While one of these files
 exists, Bedrock is blocked in this process too."""
@@ -65,17 +65,17 @@ def _forget_loaders() -> None:
             module.__loader__ = module.__spec__.loader = SourceFileLoader(name, module.__file__)
 
 
-def tell(closed: bool) -> None:
-    """Signal to all workers whether calls to Bedrock are blocked: `closed` is true if they are."""
-    global _closed
-    if closed != _closed:
-        _closed = closed
-        if _told is not None:
-            _write(_told)
+def set_blocked(blocked: bool) -> None:
+    """Signal to all workers whether calls to Bedrock are blocked: `blocked` is true if they are."""
+    global _blocked
+    if blocked != _blocked:
+        _blocked = blocked
+        if _signal_file is not None:
+            _write(_signal_file)
 
 
 def _write(path: str) -> None:
-    if _closed:
+    if _blocked:
         with suppress(FileExistsError):  # other errors are raised: without the file, workers would not be blocked
             open(path, "xb").close()
     else:
@@ -84,15 +84,15 @@ def _write(path: str) -> None:
 
 
 def _share() -> str:
-    global _told
-    if _told is None:
+    global _signal_file
+    if _signal_file is None:
         import atexit
         import tempfile
 
-        _told = os.path.join(tempfile.gettempdir(), f"converse-harness-{os.getpid()}-{os.urandom(8).hex()}")
-        atexit.register(_forget, _told, os.getpid())
-        _write(_told)
-    return _told
+        _signal_file = os.path.join(tempfile.gettempdir(), f"converse-harness-{os.getpid()}-{os.urandom(8).hex()}")
+        atexit.register(_forget, _signal_file, os.getpid())
+        _write(_signal_file)
+    return _signal_file
 
 
 def _forget(path: str, process: int) -> None:
@@ -102,13 +102,13 @@ def _forget(path: str, process: int) -> None:
 
 
 def _forked() -> None:
-    global _told, _closed
-    path, _told, _closed = _told, None, False
+    global _signal_file, _blocked
+    path, _signal_file, _blocked = _signal_file, None, False
     if path is not None:
-        _ask(path)
+        _watch_parent(path)
 
 
-def _ask(path: str) -> None:
+def _watch_parent(path: str) -> None:
     """Make this process (a worker) check from now on whether its parent's signal file `path` exists."""
     if not _parents:
         sys.addaudithook(_watch)
@@ -155,7 +155,7 @@ def _patch(module: Any) -> None:
     while _hook in sys.meta_path:
         sys.meta_path.remove(_hook)
     process = module.BaseProcess
-    process.start = starting(process.start, "_converse_harness_parent", lambda: InChild(_ask, _share()))
+    process.start = starting(process.start, "_converse_harness_parent", lambda: InChild(_watch_parent, _share()))
 
 
 _hook = ImportHook((_PROCESSES,), _patch)
@@ -166,28 +166,28 @@ def _watch(event: str, args: tuple[Any, ...]) -> None:
         return
     name = str(args[_EVENTS[event]])  # an address is a tuple; its text contains the host
     if not name.isascii() or "bedrock" in name.lower():
-        _stand_below()
+        _install_guard()
         from converse_harness.intercept.guard import connections, hosts
 
         connections.check(hosts.host_of(args[_EVENTS[event]]))
 
 
 @cache
-def _stand_below() -> None:
+def _install_guard() -> None:
     """Install a permanent guard in this worker. It refuses calls to Bedrock while any file in `_parents` exists.
 
     The function runs when the worker first looks up a Bedrock host or connects to one.
     """
-    from converse_harness.intercept import registry
     from converse_harness.intercept.exchange import GIVE_ENVIRON, RefusingFake
+    from converse_harness.intercept.registry import OPEN_FAKES
 
-    class _AsParentsSay(RefusingFake):
+    class _WhileParentsBlock(RefusingFake):
         @property
         def records(self) -> bool:
             return not any(map(os.path.exists, _parents))
 
-    registry.stand_below(
-        _AsParentsSay(
+    OPEN_FAKES.set_fallback(
+        _WhileParentsBlock(
             f"a call to Bedrock from process {os.getpid()}, a worker that was started before the converse-harness fake "
             f"that is open in the process that it works for. Do this before the worker starts. {GIVE_ENVIRON}"
         )

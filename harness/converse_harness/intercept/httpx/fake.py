@@ -15,11 +15,11 @@ from typing import Any, Final, NoReturn, cast
 import httpx
 
 from converse_harness.errors import TransportError
-from converse_harness.intercept import registry
 from converse_harness.intercept.exchange import RefusingFake
 from converse_harness.intercept.fake import Fake
 from converse_harness.intercept.guard.hosts import is_bedrock_host
 from converse_harness.intercept.httpx.transports import ask, ask_async, capturing, recording_is_on, recording_transport
+from converse_harness.intercept.registry import OPEN_FAKES
 
 _NOT_BOTO: Final = (
     "a boto client called Bedrock while only a fake of the httpx transport is open, which does not answer boto "
@@ -85,18 +85,18 @@ class HttpxFake(Fake):
     def _transport(self) -> Generator[None, None, None]:
         routes: list[_Route] = []
         try:
-            with registry.opened(RefusingFake(_NOT_BOTO, self), boto=False):
+            with OPEN_FAKES.opened(RefusingFake(_NOT_BOTO, self), boto=False):
                 try:
-                    registry.locked(lambda: _enter(self, routes))
+                    OPEN_FAKES.locked(lambda: _enter(self, routes))
                     with capturing(self, respx=True):
                         yield
                 finally:
-                    registry.locked(lambda: _leave(routes))
+                    OPEN_FAKES.locked(lambda: _leave(routes))
         finally:
             # A KeyboardInterrupt may have stopped the first call of `_leave`. A second call does no harm. If only the
             # second one stops respx, respx has put back what the guard had set there, which is then removed.
-            registry.locked(lambda: _leave(routes))
-            registry.unpatch_if_idle()
+            OPEN_FAKES.locked(lambda: _leave(routes))
+            OPEN_FAKES.unpatch_if_idle()
 
 
 def _enter(fake: HttpxFake, routes: list[_Route]) -> None:

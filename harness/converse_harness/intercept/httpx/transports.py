@@ -21,13 +21,14 @@ from urllib.parse import urlsplit
 
 from converse_harness.endpoint.operations import route
 from converse_harness.errors import ReplyError
-from converse_harness.intercept import exchange, registry
+from converse_harness.intercept import exchange
 from converse_harness.intercept.capture import FORWARDED, Capture, CapturingBody, forwarding
 from converse_harness.intercept.clients import ENDPOINTS
 from converse_harness.intercept.exchange import ResponseReader, TransportExchange, headers
 from converse_harness.intercept.fake import Fake
 from converse_harness.intercept.guard.hosts import is_bedrock_host
 from converse_harness.intercept.patches import replacement
+from converse_harness.intercept.registry import CURRENT_CALL
 from converse_harness.stream.http import Request
 
 if TYPE_CHECKING:
@@ -265,7 +266,7 @@ def _fake_for(request: Any, transport: Any) -> Fake | None:
         return None
     if opened.fake.records:
         # If another transport of ours is forwarding this call, that transport captures the call.
-        return opened.fake if FORWARDED.get() is None and registry.CURRENT_CALL.get() is None else None
+        return opened.fake if FORWARDED.get() is None and CURRENT_CALL.get() is None else None
     # If `respx` is set, respx answers the clients of httpx, but not those of httpx2.
     return None if opened.respx and library_of(transport).__name__ == "httpx" else opened.fake
 

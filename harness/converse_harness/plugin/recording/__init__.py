@@ -1,1 +1,1 @@
-"""The marker `converse_recording`: the recording of a test, and the tally of a run."""
+"""The marker `converse_recording`: the recording of a test, and the facts of a run about all recordings."""

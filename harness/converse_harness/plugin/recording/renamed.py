@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from converse_harness.endpoint.call import Call
 from converse_harness.errors import DamagedData
-from converse_harness.plugin.recording.tally import Tally, relative
+from converse_harness.plugin.recording.owners import relative
+from converse_harness.plugin.recording.unused import Unused
 from converse_harness.plugin.settings import folder
 from converse_harness.recordings.format.media import folder_of
 from converse_harness.recordings.format.read import open_file
@@ -48,15 +49,15 @@ class OldRecording(NamedTuple):
     advice: str
 
 
-def old_recording(config: pytest.Config, tally: Tally, new: Path, call: Call) -> OldRecording | None:
+def old_recording(config: pytest.Config, unused: Unused, new: Path, call: Call) -> OldRecording | None:
     """Return the unused recording that best fits the missing file `new`; None if none has a request like `call`.
 
     `call` is the first call of the test.
     """
     wanted = {rule: key(rule, asked_by(call)) for rule in _RULES}
     found = list[tuple[int, float, Path]]()
-    unused = [*_without_test(config, tally)]
-    for path in unused[:_READ]:
+    without_test = [*_without_test(config, unused)]
+    for path in without_test[:_READ]:
         with suppress(DamagedData, OSError):
             requests = [asked_in(exchange) for exchange in open_file(path).exchanges]
             likeness = SequenceMatcher(None, str(path), str(new)).ratio()
@@ -73,22 +74,22 @@ def old_recording(config: pytest.Config, tally: Tally, new: Path, call: Call) ->
         and path.name == new.name
         and not new.parent.exists()
         and new.parent.parent.is_dir()
-        and set(path.parent.rglob(f"*{SUFFIX}")) <= set(unused)
+        and set(path.parent.rglob(f"*{SUFFIX}")) <= set(without_test)
     )
     command = _moved(start, path.parent, new.parent) if whole else _command(start, path, new)
-    shown, partly = relative(path, start).as_posix(), " of this run" if tally.not_collected() else ""
+    shown, partly = relative(path, start).as_posix(), " of this run" if unused.why_not_collected() else ""
     advice = _ADVICE.format(old=shown, partly=partly, what=_WHAT[_RULES[number]], command=command)
     return OldRecording(path, command, advice)
 
 
-def _without_test(config: pytest.Config, tally: Tally) -> Iterator[Path]:
+def _without_test(config: pytest.Config, unused: Unused) -> Iterator[Path]:
     """Yield the recordings that no collected test uses, unless they may belong to a test that was not collected."""
     root = folder(config)
-    for path in tally.unused():
+    for path in unused.recordings():
         within = path.parent.relative_to(root).as_posix()  # "." for a recording directly in the folder `root`
         module = config.rootpath / f"{within}.py"
         test = re.split(r"[\[~]", path.name.removesuffix(SUFFIX))[0].rpartition(".")[2]
-        if not tally.not_collected():
+        if not unused.why_not_collected():
             yield path
         elif module.is_file():
             text = module.read_text(encoding="utf-8", errors="replace")

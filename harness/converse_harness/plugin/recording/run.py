@@ -16,7 +16,8 @@ from converse_harness.endpoint.script import Queue
 from converse_harness.errors import ConverseHarnessError, DamagedData, UnexpectedCall, one_of
 from converse_harness.intercept.fake import Fake
 from converse_harness.plugin.frames import hide_clients, with_causes
-from converse_harness.plugin.recording.tally import Tally, arguments_of, relative, shown
+from converse_harness.plugin.recording.owners import arguments_of, relative, shown
+from converse_harness.plugin.recording.tally import Tally
 from converse_harness.plugin.settings import MARKER, chosen, own_fakes, record_setting, refuse_inside_given, settings_of
 from converse_harness.recordings import names
 from converse_harness.recordings.play.play import Recording
@@ -107,10 +108,10 @@ class RecordingRun:
         self.may_be_renamed = False  # only the first call is compared
         from converse_harness.plugin.recording.renamed import old_recording
 
-        old = old_recording(self.item.config, self.tally, self.path, call)
+        old = old_recording(self.item.config, self.tally.unused(), self.path, call)
         if old is None:
             return ""
-        self.tally.moves[shown(self.item.config, old.path)] = self.item.nodeid, old.command
+        self.tally.noted.moves[shown(self.item.config, old.path)] = [self.item.nodeid, old.command]
         return old.advice
 
     def give(self, fake: Fake) -> None:
@@ -168,28 +169,28 @@ class RecordingRun:
         If saving fails, the test fails. `failed` is true if the teardown of the test has failed already or the run was
         interrupted; then a problem with saving is only added to the summary.
         """
-        config, tally, nodeid = self.item.config, self.tally, self.item.nodeid
+        config, noted, nodeid = self.item.config, self.tally.noted, self.item.nodeid
         passed = self.passed and not failed
         left = self._unplayed()
         if passed and left:
             places = ", ".join(f"{shown(config, self.path)}:{line}" for line in left)
             many = counted(len(self.queue("").slots), "recorded exchange")
-            tally.remarks.append(f"{nodeid} left {len(left)} of {many} unplayed: {places}")
+            noted.remarks.append(f"{nodeid} left {len(left)} of {many} unplayed: {places}")
         if passed and self.recording is not None:
-            tally.left.setdefault(names.identity(self.path), []).append(left)
+            noted.left.setdefault(names.identity(self.path), []).append(left)
         if self.writer is None:
             return
         policy = one_of("failed", chosen(config, "record_failed"), names.FAILED)
         kept = save_or_set_aside(self.writer, passed=passed, failed=policy)
         many = counted(kept.exchanges, "exchange")
         if kept.exchanges and kept.path is None and not kept.problem:
-            tally.written.append(f"dropped {many} of {nodeid}, which did not pass")
+            noted.written.append(f"dropped {many} of {nodeid}, which did not pass")
         elif kept.path is not None and (kept.path == self.path or not kept.problem):
-            tally.used.add(names.identity(kept.path))
+            noted.used.add(names.identity(kept.path))
             but = "" if passed else f": {nodeid} did not pass"
-            tally.written.append(f"wrote {shown(config, kept.path)} ({many}){but}")
+            noted.written.append(f"wrote {shown(config, kept.path)} ({many}){but}")
         problem, masked = (text.replace(f"{config.rootpath}{os.sep}", "") for text in (kept.problem, kept.masked))
-        tally.remarks += filter(None, [masked, problem if failed else ""])
+        noted.remarks += filter(None, [masked, problem if failed else ""])
         if problem and not failed:
             pytest.fail(problem, pytrace=False)
 
@@ -216,9 +217,9 @@ def begin(item: pytest.Item, tally: Tally) -> RecordingRun:
 
 def _opened(item: pytest.Item, tally: Tally) -> RecordingRun:
     config, how = item.config, arguments_of(item)
-    path = tally.path_of(item, how.pop("name", None))
+    path = tally.owners.path_of(item, how.pop("name", None))
     mode = one_of("mode", chosen(config, "record"), names.MODES)
-    first, was_there = tally.owner(path, item)
+    first, was_there = tally.owners.owner(path, item)
     second = first != item.nodeid and mode != "none"
     named, here = _quoted(config, first), relative(path, config.invocation_params.dir)
     run = RecordingRun(item, tally, path)

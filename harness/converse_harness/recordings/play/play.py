@@ -6,13 +6,13 @@ import inspect
 import re
 import warnings
 from collections import deque
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from traceback import extract_tb
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Deferred, Missed, Queue, Slot
@@ -38,7 +38,54 @@ from converse_harness.secrets.process import own_secrets
 
 if TYPE_CHECKING:
     from converse_harness.recordings.redaction import Redaction
-    from converse_harness.reply.reply import Reply
+
+
+class Requests:
+    """The requests of a recording's exchanges, and those of calls, in the form in which they are compared: as they are.
+
+    Exchanges are named by their index in the recording.
+    """
+
+    def __init__(self, exchanges: Sequence[RecordedExchange], ignored: IgnoredParts) -> None:
+        self._exchanges = exchanges
+        self._ignored = ignored
+        self._keys: dict[tuple[Match, int], str] = {}
+
+    def of(self, number: int) -> MatchKey:
+        """Return the match key of an exchange."""
+        return self._ignored.left_out_of(asked_in(self._exchanges[number]))
+
+    def of_call(self, call: Call) -> MatchKey:
+        """Return the match key of a call."""
+        return self._ignored.left_out_of(asked_by(call))
+
+    def key(self, rule: Match, number: int) -> str:
+        """Return the text that `rule` compares for an exchange. Each text is computed only once."""
+        place = rule, number
+        if place not in self._keys:
+            self._keys[place] = key(rule, self.of(number))
+        return self._keys[place]
+
+
+class MaskedRequests(Requests):
+    """Requests in the form in which they are recorded: secrets are masked, and account ids are numbered.
+
+    In calls, the user's replacements in `redaction` are made too.
+    """
+
+    def __init__(
+        self, exchanges: Sequence[RecordedExchange], ignored: IgnoredParts, redaction: Redaction | None
+    ) -> None:
+        super().__init__(exchanges, ignored)
+        self._redaction = redaction
+
+    def of(self, number: int) -> MatchKey:
+        """Return the match key of an exchange."""
+        return as_recorded(super().of(number))
+
+    def of_call(self, call: Call) -> MatchKey:
+        """Return the match key of a call."""
+        return as_recorded(super().of_call(call), self._redaction)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,9 +105,14 @@ class Recording:
     again: str = ""
     redaction: Redaction | None = None
     ignored: IgnoredParts = field(default_factory=IgnoredParts)
-    _keys: dict[tuple[Match, bool, int], str] = field(
-        default_factory=dict[tuple[Match, bool, int], str], init=False, repr=False
-    )
+    plain: Requests = field(init=False, repr=False)
+    """The requests as they are."""
+    masked: Requests = field(init=False, repr=False)
+    """The requests as they are recorded."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "plain", Requests(self.exchanges, self.ignored))
+        object.__setattr__(self, "masked", MaskedRequests(self.exchanges, self.ignored, self.redaction))
 
     def queue(self, name: str) -> Queue:
         """Return a new queue with all exchanges of the recording, all of them unplayed."""
@@ -79,29 +131,6 @@ class Recording:
             exchange.lines()
         return self
 
-    def asked(self, number: int, *, numbered: bool) -> MatchKey:
-        """Return the match key of an exchange; `number` is its index.
-
-        If `numbered` is true, `as_recorded` then masks secrets and numbers account ids in the key.
-        """
-        asked = self.ignored.left_out_of(asked_in(self.exchanges[number]))
-        return as_recorded(asked) if numbered else asked
-
-    def key(self, rule: Match, number: int, *, numbered: bool) -> str:
-        """Return the text that `rule` compares for the exchange with the index `number`.
-
-        `numbered` has the same meaning as for `asked`. Each text is computed only once.
-        """
-        place = rule, numbered, number
-        if place not in self._keys:
-            self._keys[place] = key(rule, self.asked(number, numbered=numbered))
-        return self._keys[place]
-
-    def asked_by(self, call: Call, *, numbered: bool) -> MatchKey:
-        """Return the match key of a call. `numbered` has the same meaning as for `asked`."""
-        asked = self.ignored.left_out_of(asked_by(call))
-        return as_recorded(asked, self.redaction) if numbered else asked
-
     @property
     def replaces(self) -> bool:
         """Whether the redaction contains replacements, so that recorded texts may differ from the sent texts."""
@@ -110,6 +139,112 @@ class Recording:
 
 class MatchFailed(ReplyError):
     """Raised if the user's function `match` raised an error; the `__cause__` is that error."""
+
+
+class Found(NamedTuple):
+    """The exchange that answers a call, and whether its request is equal to that of the call."""
+
+    slot: Slot
+    is_equal: bool
+
+
+class _Asked:
+    """The request of a call in one form, and the recorded requests in the same form."""
+
+    def __init__(self, requests: Requests, call: Call) -> None:
+        self.requests = requests
+        self.request = requests.of_call(call)
+
+    @cached_property
+    def exact(self) -> str:
+        """The text that the rule "exact" compares."""
+        return key("exact", self.request)
+
+    def key(self, rule: Match) -> str:
+        """Return the text that `rule` compares."""
+        return self.exact if rule == "exact" else key(rule, self.request)
+
+
+class Search:
+    """The search for the exchange that answers one call.
+
+    Requests are compared as they are. Only if that finds none, the rule "exact" also compares them as they are
+    recorded: finding account ids and signatures in a request is the slowest step, and few requests contain any. If the
+    user has replacements, requests are compared only as they are recorded.
+    """
+
+    def __init__(self, playing: Playing, call: Call) -> None:
+        self._playing = playing
+        self._recording = playing.recording
+        self._rule: Match | MatchFunction = playing.recording.match
+        self._call = call
+
+    @cached_property
+    def _plain(self) -> _Asked:
+        return _Asked(self._recording.plain, self._call)
+
+    @cached_property
+    def _masked(self) -> _Asked:
+        return _Asked(self._recording.masked, self._call)
+
+    def find(self) -> Found | None:
+        """Return the unplayed exchange that answers the call; None if there is none.
+
+        With the rule "shape" or a function, an exchange with an equal request has priority. Raises MatchFailed if the
+        user's function raises an error.
+        """
+        first = self._playing.first_left()
+        if first is None:
+            return None
+        exact, replaces = self._rule == "exact", self._recording.replaces
+        found = None if replaces else self._by_rule(first, self._plain)
+        if found is None and (exact or replaces):
+            found = self._by_rule(first, self._masked)
+        return self._beside_masks() if found is None and exact else found
+
+    def _by_rule(self, first: Slot, asked: _Asked) -> Found | None:
+        """Return the exchange that answers the call by the rule. `first` is the first unplayed exchange."""
+        rule = self._rule
+        if callable(rule):
+            return self._accepted(rule, asked)
+        is_equal = self._playing.key("exact", first, asked.requests) == asked.exact
+        if rule == "order":
+            is_next = self._playing.key(rule, first, asked.requests) == asked.key(rule)
+            return Found(first, is_equal) if is_next else None
+        if is_equal:
+            return Found(first, is_equal=True)  # calls usually arrive in the recorded order: no other exchange is read
+        slot = self._playing.first_with("exact", asked.exact, asked.requests)
+        if slot is not None:
+            return Found(slot, is_equal=True)
+        slot = None if rule == "exact" else self._playing.first_with(rule, asked.key(rule), asked.requests)
+        return None if slot is None else Found(slot, is_equal=False)
+
+    def _accepted(self, rule: MatchFunction, asked: _Asked) -> Found | None:
+        """Return the first unplayed exchange that the user's function accepts.
+
+        An exchange with an equal request is tried first.
+        """
+        equal = self._playing.first_with("exact", asked.exact, asked.requests)
+        for slot in self._playing.slots if equal is None else (equal, *self._playing.slots):
+            if slot.left:
+                recorded = asked.requests.of(self._playing.number_of(slot))
+                if accepts(rule, recorded, asked.request, self._call):
+                    return Found(slot, slot is equal)
+        return None
+
+    def _beside_masks(self) -> Found | None:
+        """Return the first unplayed exchange that differs from the call only in masked texts.
+
+        The exchange must also have the same key for the rule "shape".
+        """
+        playing, asked = self._playing, self._masked
+        shape = asked.key("shape")
+        for slot in playing.slots:
+            if slot.left and playing.key("shape", slot, asked.requests) == shape:
+                secrets = bool(self._recording.exchanges[playing.number_of(slot)].masked)
+                if masks(playing.key("exact", slot, asked.requests), asked.exact, secrets=secrets):
+                    return Found(slot, is_equal=False)
+        return None
 
 
 class Playing(Queue):
@@ -124,108 +259,55 @@ class Playing(Queue):
         )
         self._all = tuple(self.slots)
         self._numbers = {id(slot): number for number, slot in enumerate(self._all)}
-        self._indexes: dict[tuple[Match, bool], dict[str, deque[Slot]]] = {}
-        self._is_equal = False
-        """Whether the exchange that the last search found has a request equal to that of the call."""
+        self._indexes: dict[tuple[Match, Requests], dict[str, deque[Slot]]] = {}
 
     def next(self, call: Call) -> Slot | None:
         """Return the slot of the exchange that answers a call; None if no exchange answers the call.
 
-        With the rule "shape" or a function, an unplayed exchange with an equal request has priority.
+        Raises MatchFailed if the user's function `match` raises an error.
         """
-        try:
-            found = self._found(call) if self.slots else None
-        except MatchFailed as error:
-            return Slot(partial(_raise, error), self.name, 1)  # the error is raised when this slot answers the call
-        if found is not None:
-            unequal = None if self._is_equal else partial(self._requests, self._numbers[id(found)], call)
-            played(self.recording.path, self.recording.again, unequal)
-            if unequal is not None:
-                call.answered.differs = lambda: unequal().places()
-        return found
+        found = Search(self, call).find()
+        if found is None:
+            return None
+        unequal = None if found.is_equal else partial(self._unequal, found.slot, call)
+        played(self.recording.path, self.recording.again, unequal)
+        if unequal is not None:
+            call.answered.differs = lambda: unequal().places()
+        return found.slot
 
-    def _requests(self, number: int, call: Call) -> UnequalRequests:
-        numbered = self.recording.replaces
-        old, new = self.recording.asked(number, numbered=numbered), self.recording.asked_by(call, numbered=numbered)
-        return UnequalRequests(call.number, old, new, own_secrets(), is_masked=numbered)
+    def _unequal(self, slot: Slot, call: Call) -> UnequalRequests:
+        is_masked = self.recording.replaces
+        requests = self.recording.masked if is_masked else self.recording.plain
+        old, new = requests.of(self.number_of(slot)), requests.of_call(call)
+        return UnequalRequests(call.number, old, new, own_secrets(), is_masked=is_masked)
 
     @property
     def runs_functions(self) -> bool:
         """Whether the user's function `match` decides which exchange answers a call."""
         return callable(self.recording.match)
 
-    def _found(self, call: Call) -> Slot | None:
-        exact = self.recording.match == "exact"
-        # Finding account ids and signatures in a request is the slowest step, and few requests contain any. So the
-        # first search leaves this step out.
-        found = None if self.recording.replaces else self._next(call, numbered=False)
-        if found is None and (exact or self.recording.replaces):
-            found = self._next(call, numbered=True)
-        return self._masked(call) if found is None and exact else found
+    def number_of(self, slot: Slot) -> int:
+        """Return the index of a slot's exchange in the recording."""
+        return self._numbers[id(slot)]
 
-    def _next(self, call: Call, *, numbered: bool) -> Slot | None:
-        rule = self.recording.match
-        asked = self.recording.asked_by(call, numbered=numbered)
-        first = self.first_left()
-        if first is None:
-            return None
-        exact = key("exact", asked)
-        self._is_equal = self._key("exact", first, numbered=numbered) == exact
-        if callable(rule):
-            return self._accepted(rule, asked, exact, numbered=numbered)
-        if rule == "order":
-            return first if self._key(rule, first, numbered=numbered) == key(rule, asked) else None
-        if self._is_equal:
-            return first  # calls usually arrive in the recorded order, so no other exchange needs to be read
-        found = self._first("exact", exact, numbered=numbered)
-        self._is_equal = found is not None
-        return found if rule == "exact" or found else self._first(rule, key(rule, asked), numbered=numbered)
+    def key(self, rule: Match, slot: Slot, requests: Requests) -> str:
+        """Return the text that `rule` compares for the exchange of a slot."""
+        return requests.key(rule, self.number_of(slot))
 
-    def _accepted(self, rule: MatchFunction, asked: MatchKey, exact: str, *, numbered: bool) -> Slot | None:
-        """Return the slot of the first unplayed exchange that the user's function `rule` accepts; None if there is
-        none.
-
-        An exchange with an equal request is tried first; `exact` is the call's key for the rule "exact".
-        """
-        equal = self._first("exact", exact, numbered=numbered)
-        for slot in self.slots if equal is None else (equal, *self.slots):
-            recorded = self.recording.asked(self._numbers[id(slot)], numbered=numbered)
-            if slot.left and accepts(rule, recorded, asked):
-                self._is_equal = slot is equal
-                return slot
-        return None
-
-    def _first(self, rule: Match, wanted: str, *, numbered: bool) -> Slot | None:
+    def first_with(self, rule: Match, wanted: str, requests: Requests) -> Slot | None:
         """Return the first unplayed slot, in the order of the recording, whose key for `rule` is `wanted`.
 
         Return None if there is none. The search uses an index, because a client may make thousands of calls.
         """
-        index = self._indexes.get((rule, numbered))
+        index = self._indexes.get((rule, requests))
         if index is None:
-            index = self._indexes[rule, numbered] = {}
+            index = self._indexes[rule, requests] = {}
             for slot in self.slots:
-                index.setdefault(self._key(rule, slot, numbered=numbered), deque()).append(slot)
+                index.setdefault(self.key(rule, slot, requests), deque()).append(slot)
         slots = index.get(wanted, deque())
         while slots and not slots[0].left:
             slots.popleft()  # a played slot never becomes free again
         return slots[0] if slots else None
-
-    def _masked(self, call: Call) -> Slot | None:
-        """Return the slot of the first unplayed exchange that differs from the call only in masked texts.
-
-        The exchange must also have the same key for the rule "shape". Return None if there is no such exchange.
-        """
-        asked = self.recording.asked_by(call, numbered=True)
-        shape, exact = key("shape", asked), key("exact", asked)
-        for slot in self.slots:
-            if slot.left and self._key("shape", slot, numbered=True) == shape:
-                secrets = bool(self.recording.exchanges[self._numbers[id(slot)]].masked)
-                if masks(self._key("exact", slot, numbered=True), exact, secrets=secrets):
-                    return slot
-        return None
-
-    def _key(self, rule: Match, slot: Slot, *, numbered: bool) -> str:
-        return self.recording.key(rule, self._numbers[id(slot)], numbered=numbered)
 
     def remove(self, slots: Iterable[Slot]) -> None:
         """Remove slots from the queue, so that they answer no more calls."""
@@ -234,7 +316,7 @@ class Playing(Queue):
 
     def where(self, slot: Slot, *, in_json: bool = False) -> str:
         """Return the file and line of a slot's exchange."""
-        return f"{self.recording.path}:{self.recording.exchanges[self._numbers[id(slot)]].at}: "
+        return f"{self.recording.path}:{self.recording.exchanges[self.number_of(slot)].at}: "
 
     def explain(self, call: Call) -> Missed | None:
         """Return the error about a call that no exchange answers; it names the nearest exchange and the differences.
@@ -244,18 +326,15 @@ class Playing(Queue):
         if self._all and not self.slots:
             return None  # the slots are removed when a temporary script ends
         recording, rule = self.recording, self.recording.match
-        numbered = recording.replaces or rule == "exact"
-        asked = recording.asked_by(call, numbered=numbered)
-        asked_in_file = partial(recording.asked, numbered=numbered)
-        key_in_file = partial(recording.key, numbered=numbered)
-        numbers = range(len(recording.exchanges))
+        requests = recording.masked if recording.replaces or rule == "exact" else recording.plain
+        asked, numbers = requests.of_call(call), range(len(recording.exchanges))
         if callable(rule):
-            fits = [number for number in numbers if accepts(rule, asked_in_file(number), asked)]
+            fits = [number for number in numbers if accepts(rule, requests.of(number), asked, call)]
         else:
             wanted = key(rule, asked)
-            fits = [number for number in numbers if key_in_file(rule, number) == wanted]
+            fits = [number for number in numbers if requests.key(rule, number) == wanted]
         used = [slot.used_by for slot in self._all]
-        state = State(recording.path, rule, recording.exchanges, used, asked_in_file, key_in_file, recording.again)
+        state = State(recording.path, rule, recording.exchanges, used, requests.of, requests.key, recording.again)
         return missed(state, call, asked, fits)
 
     def answers(self, call: Call) -> bool:
@@ -264,11 +343,10 @@ class Playing(Queue):
         return any(exchange.operation == operation for exchange in self.recording.exchanges)
 
 
-def accepts(rule: MatchFunction, recorded: MatchKey, asked: MatchKey) -> bool:
-    """Whether the user's function `rule` lets a recorded request answer a call's request; false if their operations
-    differ.
+def accepts(rule: MatchFunction, recorded: MatchKey, asked: MatchKey, call: Call) -> bool:
+    """Whether the user's function `rule` lets a recorded request answer a call, whose request is `asked`.
 
-    Raises MatchFailed if the function raises an error.
+    False if their operations differ. Raises MatchFailed if the function raises an error.
     """
     if recorded.operation != asked.operation:
         return False
@@ -279,14 +357,10 @@ def accepts(rule: MatchFunction, recorded: MatchKey, asked: MatchKey) -> bool:
         at = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
         name = getattr(rule, "__name__", rule)
         raise MatchFailed(
-            f"match function {name}{at} raised {type(error).__name__}: {error}. It gets the recorded "
-            "request and the one that came: dicts with operation, modelId and the members of the request."
+            f"match function {name}{at} raised {type(error).__name__}: {error}, while it looked at call {call.number}. "
+            "It gets the recorded request and the one that came: dicts with operation, modelId and the members of the "
+            "request."
         ) from error
-
-
-def _raise(error: MatchFailed, call: Call) -> Reply:
-    del call
-    raise error
 
 
 def recording(

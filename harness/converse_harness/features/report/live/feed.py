@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import scripted_in_short
-from converse_harness.intercept import registry
+from converse_harness.intercept.registry import OPEN_FAKES
 from converse_harness.server.delivery import Arriving
 from converse_harness.server.mounts import ServerFake
 
@@ -152,7 +152,7 @@ class Feed:
             self._readers.append(reader)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="converse-harness page", daemon=True)
-                registry.exempt(self._thread)
+                OPEN_FAKES.exempt(self._thread)
                 self._thread.start()
         self._wake.set()
         return reader
