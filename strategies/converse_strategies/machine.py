@@ -94,7 +94,7 @@ class ConversationMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Close the fake, and raise its first problem that no step has raised. Hypothesis calls this at the end."""
         self._opened.close()
-        self.fake.check_problems()
+        self.fake.core.check_problems()
 
     def ask(self, text: str) -> Any:
         """Send a user input to the agent and return the agent's answer. Override this method if the agent is not called
@@ -181,11 +181,11 @@ class ConversationMachine(RuleBasedStateMachine):
             if not may_fail:
                 raise
         except Exception as caught:
-            self.fake.check_problems(caught)
+            self.fake.core.check_problems(caught)
             if not (may_fail and isinstance(caught, self._options.may_raise)):
                 raise
             error = caught
-        self.fake.check_problems()
+        self.fake.core.check_problems()
         self.turns.append(Turn(text, trouble, answer, error, tuple(self.calls[before:])))
 
 

@@ -19,7 +19,7 @@ def apply(fake: Fake, *, source: str = "INPUT", identifier: str = "abc", body: b
     """Status and members of an answer, held to AWS's API model."""
     content = [{"text": {"text": TEXT, "qualifiers": ["guard_content"]}}]
     asked = json.dumps({"source": source, "content": content}).encode() if body is None else body
-    response = fake.exchange(Request("POST", PATH.format(identifier.replace("/", "%2F")), (), asked)).response
+    response = fake.core.exchange(Request("POST", PATH.format(identifier.replace("/", "%2F")), (), asked)).response
     members: dict[str, Any] = json.loads(b"".join(chunk.data for chunk in response.chunks))
     if response.status == 200:
         bedrock.check("ApplyGuardrailResponse", members)

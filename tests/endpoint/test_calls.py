@@ -89,7 +89,7 @@ def test_no_call_at_all_is_said(take: Any, message: str) -> None:
 def test_what_came_in_place_of_calls_is_said() -> None:
     with fake_converse(unexpected="allow") as fake:
         create_client(region_name="us-east-1")
-        fake.exchange(Request("GET", "/foundation-models", (), b""), operation="ListFoundationModels")
+        fake.core.exchange(Request("GET", "/foundation-models", (), b""), operation="ListFoundationModels")
     with pytest.raises(
         IndexError, match=r"calls.last: none .* Calls so far: ListFoundationModels \(1\). Look at calls.all"
     ):
@@ -248,7 +248,7 @@ def test_a_call_says_what_it_asked_and_what_came_of_it() -> None:
     secret = "AKIA" + "IOSFODNN7EXAMPLE"
     body = {"messages": [{"role": "user", "content": [{"text": secret}]}]}
     fake = Fake(reply.text("hi"))
-    exchange = fake.exchange(Request("POST", "/model/m/converse", (), json.dumps(body).encode()))
+    exchange = fake.core.exchange(Request("POST", "/model/m/converse", (), json.dumps(body).encode()))
     assert repr(exchange.call) == '<Call 1: Converse m, 1 message, last: text "***" -> 200 text "hi" (still running)>'
 
 

@@ -27,7 +27,7 @@ def converse(fake: Fake) -> tuple[int, dict[str, Any]]:
 
 
 def sent(fake: Fake, request: Request) -> tuple[int, dict[str, Any]]:
-    response = fake.exchange(request).response
+    response = fake.core.exchange(request).response
     return response.status, json.loads(b"".join(chunk.data for chunk in response.chunks) or b"{}")
 
 
@@ -75,7 +75,7 @@ if HAS_COUNT_TOKENS:
         fake.when(operation="CountTokens").script(reply.connection_refused())
         body = json.dumps({"input": {"converse": {"messages": MESSAGES}}}).encode()
         request = Request("POST", "/model/m/count-tokens", (), body)
-        assert fake.exchange(request).response.failure == "connection refused"
+        assert fake.core.exchange(request).response.failure == "connection refused"
 
     def test_a_computed_reply_that_is_no_error_fails_the_test() -> None:
         def slow(call: Call) -> Reply:

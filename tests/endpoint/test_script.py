@@ -38,7 +38,7 @@ def request(
 
 def ask(fake: Fake, **asked: Any) -> str:
     """What the fake answers: the summary of its reply, or the first line of its refusal."""
-    exchange = fake.exchange(request(**asked))
+    exchange = fake.core.exchange(request(**asked))
     if exchange.call.reply is not None:
         return exchange.call.reply.summary
     (body,) = exchange.response.chunks
@@ -275,7 +275,7 @@ def test_whether_functions_run_is_known_also_after_they_are_gone() -> None:
     fake = Fake()
 
     def runs() -> bool:
-        return fake.runs_functions
+        return fake.core.runs_functions
 
     with fake.script(lambda call: reply.text("a")):
         assert runs()
@@ -332,7 +332,7 @@ def test_queues_change_under_the_lock_of_their_fake_alone(monkeypatch: pytest.Mo
         original = getattr(Queue, name)
 
         def change(*args: Any, seen: list[bool] = seen, original: Any = original, **more: Any) -> Any:
-            seen.append(fake.lock._is_owned())  # type: ignore[attr-defined]
+            seen.append(fake.core.lock._is_owned())  # type: ignore[attr-defined]
             return original(*args, **more)
 
         monkeypatch.setattr(Queue, name, change)

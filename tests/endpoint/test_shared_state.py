@@ -23,7 +23,7 @@ def ask(fake: Fake, prompt: str, *before: Json, reads: bool = True) -> Call:
     """One call with a cached system prompt. Without `reads`, the client never takes the answer."""
     messages = [*before, {"role": "user", "content": [{"text": "And now?"}]}]
     body = {"system": [{"text": prompt}, POINT], "messages": messages}
-    exchange = fake.exchange(Request("POST", f"/model/{SONNET}/converse", (), json.dumps(body).encode()))
+    exchange = fake.core.exchange(Request("POST", f"/model/{SONNET}/converse", (), json.dumps(body).encode()))
     if reads:
         exchange.taken.extend(exchange.response.chunks)
         exchange.ended("complete")

@@ -37,7 +37,7 @@ def _run(client: Client, lines: list[bytes]) -> None:
 def _ask(client: Client, method: str, target: str, body: bytes) -> None:
     fakes = client.fakes.fakes
     if fakes and not target.startswith("/__converse"):
-        done = fakes[-1].exchange(Request(method, target, (), body))
+        done = fakes[-1].core.exchange(Request(method, target, (), body))
         done.taken.extend(done.response.chunks)
         done.ended("complete")
     else:

@@ -277,7 +277,7 @@ def test_a_transport_that_cannot_says_so_at_the_line_of_the_script(fault: Fault,
                 line()
             assert str(at_once.value) == said
         fake.script(computed)
-        exchange = fake.exchange(Request("POST", path("converse-stream"), (), BODY))
+        exchange = fake.core.exchange(Request("POST", path("converse-stream"), (), BODY))
         assert exchange.response.status == 400
         with pytest.raises(ReplyError) as in_the_end:
             fake.check()

@@ -15,8 +15,8 @@ SURVIVORS: Final[Mapping[tuple[str, str], str]] = {
         "for branch in range( 9):",
     ): "of how many alternatives a pattern's texts are made is not promised, and each text is tried before use",
     (
-        "check_parentheses(replies[0], BotoFake.made_by)",
-        "check_parentheses(replies[ -1], BotoFake.made_by)",
+        'check_parentheses(replies[0], "fake_converse")',
+        'check_parentheses(replies[ -1], "fake_converse")',
     ): "there is only one",
     (
         "digest = blake2b(model_id.encode(), digest_size=16)",

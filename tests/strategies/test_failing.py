@@ -73,7 +73,7 @@ def see(client: Any, answer: Reply) -> Seen:
         try:
             events.extend(client.converse_stream(**ASKED)["stream"])  # keeps what came before the error
         except Exception as error:  # noqa: BLE001 - whatever the fault makes of it
-            fake.check_problems(error)
+            fake.core.check_problems(error)
             return Seen(events, error)
     return Seen(events, None)
 
@@ -318,7 +318,7 @@ def test_faults_of_whole_bodies_make_no_trouble_of_another_kind(client: Any, cas
         try:
             client.converse(**ASKED)
         except Exception as error:  # noqa: BLE001 - whatever the fault makes of it
-            fake.check_problems(error)
+            fake.core.check_problems(error)
         assert len(fake.calls) == 1
 
 
@@ -335,7 +335,7 @@ def test_nothing_hangs_over_a_socket(converse_server: ConverseServer, client: An
                 list(stream)
         except Exception as caught:  # noqa: BLE001 - whatever the fault makes of it
             error = caught
-        fake.check_problems(error)
+        fake.core.check_problems(error)
         assert "Timeout" not in type(error).__name__
 
 

@@ -96,9 +96,9 @@ def _record(given: argparse.Namespace) -> NoReturn:
                 call_next(ended)
     except BaseException as error:
         # After Ctrl-C or SIGTERM, unless the recording could not be saved; then `error` is the failure.
-        if fake is not None and fake.writer is not None and not isinstance(error, Exception):
-            say(_written(path, fake.writer), BOLD)
-            for line in said_of_masked(fake.writer.written.masked, path).splitlines():
+        if fake is not None and fake.core.writer is not None and not isinstance(error, Exception):
+            say(_written(path, fake.core.writer), BOLD)
+            for line in said_of_masked(fake.core.writer.written.masked, path).splitlines():
                 say(line)
         raise
 

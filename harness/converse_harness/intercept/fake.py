@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from copy import copy
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, Unpack
 from weakref import WeakSet
 
 from converse_harness.endpoint import Endpoint
@@ -50,159 +50,41 @@ def times_opened() -> int:
     return _times_opened
 
 
-@with_methods_of_features
-@shows_settings(Settings)
-class Fake(Scripting):
-    """A fake Bedrock: its script, its calls so far, and the problems that must fail the test.
+class FakeCore:
+    """What transports and the pytest plugin use of a fake. Any thread may call the methods.
 
-    Use it in `with` or `async with`. Leaving the block raises UnusedReplies unless `unused` is "allow", and raises
-    UnexpectedCall or RefusedRequest unless `unexpected` is "allow". With `history` "fail", it raises ChangedHistory if
-    a request changed an earlier answer of the model. Raises ReplyError for a wrong setting. `converse_harness.settings`
-    describes each setting.
-
-    Each transport has its own subclass of Fake. The fixtures `converse`, `converse_httpx` and `converse_server`, and
-    the function `fake_converse`, create objects of these subclasses.
-
-    >>> import boto3
-    >>> from converse_harness import fake_converse, reply
-    >>> with fake_converse() as fake:
-    ...     _ = fake.when(last_user_text="*weather*").script(reply.text("18 °C"))
-    ...     fake.always(reply.text("hi"))
-    ...     client = boto3.client("bedrock-runtime")
-    ...     answer = client.converse(modelId="m", messages=[{"role": "user", "content": [{"text": "The weather?"}]}])
-    >>> answer["output"]["message"]["content"], len(fake.calls)
-    ([{'text': '18 °C'}], 1)
+    `endpoint` answers the requests, one after the other under the `lock`. `allowed` are the classes of problems that do
+    not fail the test. `attempts` is the maximum number of attempts of a botocore client for one call; None keeps the
+    client's own setting. `where` is the text after the class name in the repr and in report headings, such as
+    " (httpx)".
     """
-
-    where = ""
-    """The text after the class name in the repr and in report headings, such as " (httpx)"."""
-
-    made_by: ClassVar[str] = "Fake"
-    """The name of the public function that creates objects of this class; error messages contain it."""
-
-    def __init__(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> None:
-        check_settings(settings, self.made_by)
-        chosen: dict[str, Any] = {**DEFAULTS, **settings}
-        self.endpoint = Endpoint(transport=self.transport, **{name: chosen[name] for name in OF_ENDPOINT})
-        self.endpoint.check(*replies)
-        self.endpoint.script.add(replies, by=self.made_by and f"{self.made_by}()")
-        self._writer: SessionWriter | None = None
-        self._sleeps: bool = chosen["sleeps"]
-        self.attempts: int | None = chosen["attempts"]
-        """The maximum number of attempts of a botocore client for one call; None keeps the client's own setting."""
-        self._strict_unused = chosen["unused"] == "fail"
-        self._allowed = () if chosen["unexpected"] == "fail" else (UnexpectedCall, RefusedRequest)
-        self._raised: set[int] = set()
-        self._noted = 0
-        self._was_open = False
-        self._refused_later = 0
-        self._first_later = BlockedConnection()
-        self.lock = threading.RLock()
-        self._stack = ExitStack()
-
-    # With the following properties and methods, a test inspects the fake.
-
-    @property
-    def calls(self) -> Calls:
-        """The calls so far that asked a model for an answer (Converse, ConverseStream). Each retry is a separate Call.
-
-        `calls.all` contains the calls of every operation, `calls.of("CountTokens")` those of one operation. If
-        `keep_calls` is set, only this number of the newest calls is kept, whatever their operation.
-        """
-        return Calls(list(self.endpoint.calls))
-
-    @property
-    def environ(self) -> dict[str, str]:
-        """Environment variables with dummy keys and a region, for clients that need them before the first call.
-
-        Set them yourself, with `mock.patch.dict(os.environ, fake.environ)`. They contain no endpoint URL, because
-        clients in this process need none.
-        """
-        return dict(KEYS)
-
-    @property
-    def cache(self) -> CacheSummary:
-        """The calls' use of the prompt cache: tokens read and written, and prefixes that were written repeatedly."""
-        with self.lock:
-            self.endpoint.cache.settle()
-            return CacheSummary(list(self.endpoint.calls), self._note)
-
-    def _note(self, note: Note) -> None:
-        if note.kind not in [each.kind for each in self.endpoint.notes]:
-            self.endpoint.notes.append(note)
-
-    @property
-    def notes(self) -> list[Note]:
-        """The notes about calls so far, for example that Bedrock may refuse a request. `check` does not raise notes.
-
-        A note that a test reads here is expected: the pytest plugin does not show it.
-        """
-        notes = list(self.endpoint.notes)
-        self._noted = len(notes)
-        withdraw(notes)
-        return notes
-
-    @property
-    def transcript(self) -> str:
-        """A text with every call: the request, the answer, and each event with its time. Secrets are masked."""
-        return shortened(transcript(self.calls.all))
-
-    def check(self, error: BaseException | None = None) -> None:
-        """Raise the problems that must fail the test.
-
-        Problems are: unexpected calls, requests that Bedrock would refuse, requests that change an earlier answer (with
-        `history="fail"`), blocked connections, exceptions of scripted functions, and unused replies. If the test
-        already failed with the exception `error`, unused replies are not reported.
-        """
-        __tracebackhide__ = True
-        self.check_problems(error)
-        if error is None:
-            for unused in self._unused():
-                raise unused
-
-    def check_problems(self, error: BaseException | None = None, *, since: int = 0) -> None:
-        """Raise the first problem that was not raised before. Unused replies are not checked.
-
-        The first `since` problems are skipped, because other code raises them. `error` is the exception with which the
-        test failed; if it is one of the problems, nothing is raised.
-        """
-        __tracebackhide__ = True
-        self.endpoint.problems += map(BlockedConnection, children.refused())
-        if self._refused_later > 1:
-            self._first_later.add_note(_REFUSED_LATER.format(calls=self._refused_later))
-        self._refused_later = 0
-        new = [each for each in self.endpoint.problems[since:] if id(each) not in self._raised]
-        problems = [each for each in new if not isinstance(each, self._allowed)]
-        self._raised.update(map(id, new))
-        notes = self.endpoint.notes[self._noted :]
-        self._noted += len(notes)
-        hand_in(notes)
-        told = error in problems or (isinstance(error, BlockedConnection) and str(error) in map(str, problems))
-        if problems and not told:
-            raise problems[0] from problems[0].__cause__ or error
-
-    def failures(self) -> list[Exception]:
-        """Return all problems that must fail the test; unused replies are last. A later `check` still raises them."""
-        problems: list[Exception] = [each for each in self.endpoint.problems if not isinstance(each, self._allowed)]
-        return problems + self._unused()
-
-    def _unused(self) -> list[Exception]:
-        """Return the UnusedReplies errors: for unused replies, and for a `when` or `refuses` that had no effect.
-
-        The list is empty if `unused` is "allow".
-        """
-        replacement = observers.replacements[-1]
-        strict = self._strict_unused and not (replacement and replacement.lenient)
-        unused = self.endpoint.script.unused() if strict else []
-        left = forgotten(self.endpoint.script, self.endpoint.blocks) if strict else None
-        problems: list[Exception] = [] if left is None else [left]
-        return [*problems, unused_replies(self.endpoint.script, self.calls.all, unused)] if unused else problems
-
-    # Transports use the following attributes and methods.
 
     records = False
     """Whether a `writer` is set. If so, calls without a scripted reply are forwarded to the real service and recorded.
     """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        allowed: tuple[type[Exception], ...],
+        *,
+        sleeps: bool,
+        attempts: int | None,
+        where: str,
+    ) -> None:
+        self.endpoint = endpoint
+        self.where = where
+        self.allowed = allowed
+        self.attempts = attempts
+        self.lock: AbstractContextManager[object] = threading.RLock()
+        self.state: Literal["not open", "open", "closed"] = "not open"
+        self.noted = 0
+        """The number of the endpoint's notes that `check_problems` has handed in, or that the test has read."""
+        self._sleeps = sleeps
+        self._writer: SessionWriter | None = None
+        self._raised: set[int] = set()
+        self._refused_later = 0
+        self._first_later = BlockedConnection()
 
     @property
     def writer(self) -> SessionWriter | None:
@@ -236,7 +118,7 @@ class Fake(Scripting):
             watcher(self.endpoint, call)
         return self.endpoint.answer(call, slot) if forwarded is None else forwarded
 
-    def take_turns_with(self, other: Fake) -> None:
+    def take_turns_with(self, other: FakeCore) -> None:
         """Use the other fake's lock for both fakes, so that two fakes of two transports can replay one recording."""
         self.lock = other.lock
 
@@ -251,7 +133,7 @@ class Fake(Scripting):
         If `call` is None, the wait is added to the last failed call that has no wait yet.
         """
         if call is None:
-            calls = reversed(self.calls.all)
+            calls = reversed(self.endpoint.calls)
             call = next((each for each in calls if each.response is None and not each.answered.waited), None)
         if call is not None:
             call.answered.waited += seconds
@@ -261,7 +143,7 @@ class Fake(Scripting):
 
         `check_problems` raises the first of those that were counted, with their number.
         """
-        if self in _open or not self._was_open:
+        if self.state != "closed":
             self.endpoint.problems.append(error)
             return
         # The thread may go on for ever, so only its first call is kept, and not the error itself: its traceback will
@@ -270,6 +152,150 @@ class Fake(Scripting):
         if self._refused_later == 1:
             self._first_later = copy(error)
             self.endpoint.problems.append(self._first_later)
+
+    def check_problems(self, error: BaseException | None = None, *, since: int = 0) -> None:
+        """Raise the first problem that was not raised before. Unused replies are not checked.
+
+        The first `since` problems are skipped, because other code raises them. `error` is the exception with which the
+        test failed; if it is one of the problems, nothing is raised.
+        """
+        __tracebackhide__ = True
+        self.endpoint.problems += map(BlockedConnection, children.refused())
+        if self._refused_later > 1:
+            self._first_later.add_note(_REFUSED_LATER.format(calls=self._refused_later))
+        self._refused_later = 0
+        new = [each for each in self.endpoint.problems[since:] if id(each) not in self._raised]
+        problems = [each for each in new if not isinstance(each, self.allowed)]
+        self._raised.update(map(id, new))
+        notes = self.endpoint.notes[self.noted :]
+        self.noted += len(notes)
+        hand_in(notes)
+        told = error in problems or (isinstance(error, BlockedConnection) and str(error) in map(str, problems))
+        if problems and not told:
+            raise problems[0] from problems[0].__cause__ or error
+
+
+@with_methods_of_features
+@shows_settings(Settings)
+class Fake(Scripting):
+    """A fake Bedrock: its script, its calls so far, and the problems that must fail the test.
+
+    Use it in `with` or `async with`. Leaving the block raises UnusedReplies unless `unused` is "allow", and raises
+    UnexpectedCall or RefusedRequest unless `unexpected` is "allow". With `history` "fail", it raises ChangedHistory if
+    a request changed an earlier answer of the model. Raises ReplyError for a wrong setting. `converse_harness.settings`
+    describes each setting.
+
+    Each transport has its own subclass of Fake. The fixtures `converse`, `converse_httpx` and `converse_server`, and
+    the function `fake_converse`, create objects of these subclasses.
+
+    >>> import boto3
+    >>> from converse_harness import fake_converse, reply
+    >>> with fake_converse() as fake:
+    ...     _ = fake.when(last_user_text="*weather*").script(reply.text("18 °C"))
+    ...     fake.always(reply.text("hi"))
+    ...     client = boto3.client("bedrock-runtime")
+    ...     answer = client.converse(modelId="m", messages=[{"role": "user", "content": [{"text": "The weather?"}]}])
+    >>> answer["output"]["message"]["content"], len(fake.calls)
+    ([{'text': '18 °C'}], 1)
+    """
+
+    _where = ""
+    """The text after the class name in the repr and in report headings, such as " (httpx)"."""
+
+    _made_by: ClassVar[str] = "Fake"
+    """The name of the public function that creates objects of this class; error messages contain it."""
+
+    def __init__(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> None:
+        check_settings(settings, self._made_by)
+        chosen: dict[str, Any] = {**DEFAULTS, **settings}
+        endpoint = Endpoint(transport=self.transport, **{name: chosen[name] for name in OF_ENDPOINT})
+        endpoint.check(*replies)
+        endpoint.script.add(replies, by=self._made_by and f"{self._made_by}()")
+        self.endpoint = endpoint
+        allowed = () if chosen["unexpected"] == "fail" else (UnexpectedCall, RefusedRequest)
+        self.core: Final = FakeCore(
+            endpoint, allowed, sleeps=chosen["sleeps"], attempts=chosen["attempts"], where=self._where
+        )
+        """What transports and the pytest plugin use of the fake."""
+        self._strict_unused = chosen["unused"] == "fail"
+        self._stack = ExitStack()
+
+    # With the following properties and methods, a test inspects the fake.
+
+    @property
+    def calls(self) -> Calls:
+        """The calls so far that asked a model for an answer (Converse, ConverseStream). Each retry is a separate Call.
+
+        `calls.all` contains the calls of every operation, `calls.of("CountTokens")` those of one operation. If
+        `keep_calls` is set, only this number of the newest calls is kept, whatever their operation.
+        """
+        return Calls(list(self.endpoint.calls))
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """Environment variables with dummy keys and a region, for clients that need them before the first call.
+
+        Set them yourself, with `mock.patch.dict(os.environ, fake.environ)`. They contain no endpoint URL, because
+        clients in this process need none.
+        """
+        return dict(KEYS)
+
+    @property
+    def cache(self) -> CacheSummary:
+        """The calls' use of the prompt cache: tokens read and written, and prefixes that were written repeatedly."""
+        with self.core.lock:
+            self.endpoint.cache.settle()
+            return CacheSummary(list(self.endpoint.calls), self._note)
+
+    def _note(self, note: Note) -> None:
+        if note.kind not in [each.kind for each in self.endpoint.notes]:
+            self.endpoint.notes.append(note)
+
+    @property
+    def notes(self) -> list[Note]:
+        """The notes about calls so far, for example that Bedrock may refuse a request. `check` does not raise notes.
+
+        A note that a test reads here is expected: the pytest plugin does not show it.
+        """
+        notes = list(self.endpoint.notes)
+        self.core.noted = len(notes)
+        withdraw(notes)
+        return notes
+
+    @property
+    def transcript(self) -> str:
+        """A text with every call: the request, the answer, and each event with its time. Secrets are masked."""
+        return shortened(transcript(self.calls.all))
+
+    def check(self, error: BaseException | None = None) -> None:
+        """Raise the problems that must fail the test.
+
+        Problems are: unexpected calls, requests that Bedrock would refuse, requests that change an earlier answer (with
+        `history="fail"`), blocked connections, exceptions of scripted functions, and unused replies. If the test
+        already failed with the exception `error`, unused replies are not reported.
+        """
+        __tracebackhide__ = True
+        self.core.check_problems(error)
+        if error is None:
+            for unused in self._unused():
+                raise unused
+
+    def failures(self) -> list[Exception]:
+        """Return all problems that must fail the test; unused replies are last. A later `check` still raises them."""
+        problems: list[Exception] = [each for each in self.endpoint.problems if not isinstance(each, self.core.allowed)]
+        return problems + self._unused()
+
+    def _unused(self) -> list[Exception]:
+        """Return the UnusedReplies errors: for unused replies, and for a `when` or `refuses` that had no effect.
+
+        The list is empty if `unused` is "allow".
+        """
+        replacement = observers.replacements[-1]
+        strict = self._strict_unused and not (replacement and replacement.lenient)
+        unused = self.endpoint.script.unused() if strict else []
+        left = forgotten(self.endpoint.script, self.endpoint.blocks) if strict else None
+        problems: list[Exception] = [] if left is None else [left]
+        return [*problems, unused_replies(self.endpoint.script, self.calls.all, unused)] if unused else problems
 
     # The following methods open and close the fake.
 
@@ -291,10 +317,11 @@ class Fake(Scripting):
             self._stack.close()
         finally:
             _open.discard(self)
+            self.core.state = "closed" if self.core.state == "open" else self.core.state
 
     def _opened(self) -> None:
         global _times_opened
-        self._was_open = True
+        self.core.state = "open"
         _times_opened += 1
         if not _open:
             children.refused()  # discard refusals from the time when no fake was open
@@ -317,25 +344,20 @@ class Fake(Scripting):
 
     @property
     def _state(self) -> str:
-        return "open" if self in _open else "closed" if self._was_open else "not open"
+        return self.core.state
+
+    @property
+    def _lock(self) -> AbstractContextManager[object]:
+        return self.core.lock
 
     def __repr__(self) -> str:
         calls = self.calls
         beside = len(calls.all) - len(calls)
-        parts = [self._state, f"{counted(len(calls), 'call')}{f' (and {beside} in .all)' * bool(beside)}"]
+        parts = [self.core.state, f"{counted(len(calls), 'call')}{f' (and {beside} in .all)' * bool(beside)}"]
         parts += scripted_in_short(self.endpoint.script)
         if self.endpoint.problems:
             parts.append(counted(len(self.endpoint.problems), "problem"))
-        return f"<{type(self).__name__}{self.where}, {', '.join(parts)}>"
+        return f"<{type(self).__name__}{self.core.where}, {', '.join(parts)}>"
 
     def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if not name.startswith("_") and name not in _FOR_TRANSPORTS]
-
-
-_FOR_TRANSPORTS: Final = frozenset(
-    (
-        *("block", "check_problems", "exchange", "fresh", "lock", "made_by", "records", "runs_functions"),
-        *("take_turns_with", "transport", "waited", "where", "writer"),
-    )
-)
-"""Public attributes that only other modules of the project use. `dir(fake)` omits them."""
+        return [name for name in super().__dir__() if not name.startswith("_")]

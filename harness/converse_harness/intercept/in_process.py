@@ -24,7 +24,7 @@ class BotoFake(Fake):
     """
 
     transport = "boto"
-    made_by = "fake_converse"
+    _made_by = "fake_converse"
 
     @shows_settings(Settings)
     def __init__(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> None:
@@ -32,9 +32,9 @@ class BotoFake(Fake):
         self._made = replies, settings
 
     def _transport(self) -> AbstractContextManager[object]:
-        return OPEN_FAKES.opened(self)
+        return OPEN_FAKES.opened(self.core)
 
-    def fresh(self, test: str = "") -> BotoFake:
+    def _fresh(self, test: str = "") -> BotoFake:
         """Create a fake with the same script and settings. `test` is the name of a test method in a decorated class."""
         del test  # only the method of the subclass Recorder uses `test`
         return BotoFake(*self._made[0], **self._made[1])
@@ -45,7 +45,7 @@ class BotoFake(Fake):
         Each new fake has the same script. In a unittest class, the fake is also open during setUp and tearDown. Raises
         TypeError for an object that cannot be wrapped, and for a class without a test method.
         """
-        return cast("_F", under(decorated, self.fresh, self.made_by))
+        return cast("_F", under(decorated, self._fresh, self._made_by))
 
 
 @shows_settings(Settings)
@@ -64,7 +64,7 @@ def fake_converse(*replies: Responder | Replies, **settings: Unpack[Settings]) -
     ([{'text': 'hi'}], '?')
     """
     if len(replies) == 1:
-        check_parentheses(replies[0], BotoFake.made_by)
+        check_parentheses(replies[0], "fake_converse")
     return BotoFake(*replies, **settings)
 
 

@@ -27,7 +27,7 @@ class Recorder(BotoFake):
     file that was written; it is None before the recorder is closed, and if nothing was written.
     """
 
-    made_by = "record"
+    _made_by = "record"
 
     @shows_settings(Settings)
     def __init__(
@@ -44,7 +44,7 @@ class Recorder(BotoFake):
         self._options = session, failed, upstream
         self._kept = True
 
-    def fresh(self, test: str = "") -> Recorder:
+    def _fresh(self, test: str = "") -> Recorder:
         """Create a recorder with the same settings.
 
         `test` is the name of a test method of a decorated class; it becomes part of the file's name.
@@ -68,7 +68,7 @@ class Recorder(BotoFake):
     def _transport(self) -> Generator[None, None, None]:
         session, _, upstream = self._options
         try:
-            played, self.writer = session(self.path)
+            played, self.core.writer = session(self.path)
         except MissingRecording as error:
             raise ReplyError(f'{error} Make it: record({str(self.path)!r}, mode="once").') from error
         self._kept, self.saved = False, None
@@ -92,10 +92,10 @@ class Recorder(BotoFake):
         """
         __tracebackhide__ = True
         super().close()
-        if self.writer is None or self._kept:
+        if self.core.writer is None or self._kept:
             return
         passed = error is None and not self.failures()
-        kept = save_or_set_aside(self.writer, passed=passed, failed=self._options[1])
+        kept = save_or_set_aside(self.core.writer, passed=passed, failed=self._options[1])
         self.saved, self._kept = kept.path, True
         for text in filter(None, (kept.problem, kept.masked)):
             said = f"record({str(self.path)!r}): {text}"
@@ -160,7 +160,7 @@ def record(
     ...     boto3.client("bedrock-runtime").converse(**question)["output"] == recorded
     True
     """
-    check_parentheses(path, Recorder.made_by)
+    check_parentheses(path, "record")
     mode = one_of("mode", mode, MODES)
     session = partial(open_session, mode=mode, match=match, pace=pace, ignore=ignore, redaction=redaction)
     return Recorder(path, session, one_of("failed", failed, FAILED), upstream, **settings)

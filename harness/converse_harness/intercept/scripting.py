@@ -137,7 +137,6 @@ class Scripting(Improvises):
     """The transport by which clients reach this fake; None in the base class, which opens no transport."""
 
     endpoint: Endpoint
-    lock: AbstractContextManager[object]
 
     def script(self, *replies: Responder | Replies) -> Scripted:
         """Append replies and recordings. Replies are used in order; a recording answers requests that match it.
@@ -150,8 +149,8 @@ class Scripting(Improvises):
         check_some(replies, "script()")
         self.endpoint.check(*replies)
         self._warn_if_not_open()
-        with self.lock:
-            return Scripted(self.endpoint, self.lock, self.endpoint.script.add(replies, by="script()"))
+        with self._lock:
+            return Scripted(self.endpoint, self._lock, self.endpoint.script.add(replies, by="script()"))
 
     @overload
     def when(  # type: ignore[overload-overlap]
@@ -208,14 +207,14 @@ class Scripting(Improvises):
             turn=turn,
         )
         self._warn_if_not_open()
-        with self.lock:
-            return When(self.endpoint, self.lock, self.endpoint.script.when(condition))
+        with self._lock:
+            return When(self.endpoint, self._lock, self.endpoint.script.when(condition))
 
     def always(self, reply: Responder) -> None:
         """Answer all calls that no other reply answers, any number of times. A later `always` replaces this one."""
         self.endpoint.check(reply)
         self._warn_if_not_open()
-        with self.lock:
+        with self._lock:
             queue = self.endpoint.script.fallback
             before = tuple(queue.slots)
             queue.add([reply], endless=True, by="always()")
@@ -240,9 +239,9 @@ class Scripting(Improvises):
             )
         self.endpoint.check(*answers)
         self._warn_if_not_open()
-        with self.lock:
+        with self._lock:
             added = self.endpoint.script.on_operation(name, answers, by=f"on_operation({name!r}, ...)")
-            return Scripted(self.endpoint, self.lock, added)
+            return Scripted(self.endpoint, self._lock, added)
 
     def refuses(self, rule: str, *, match: str | re.Pattern[str] | None = None) -> ExpectedRefusal:
         """Return a context manager for a block in which a request must break this rule; it works like `pytest.raises`.
@@ -263,11 +262,15 @@ class Scripting(Improvises):
         for name, value in (("hours", hours), ("minutes", minutes), ("seconds", seconds)):
             if type(value) not in (int, float) or not 0 <= value < math.inf:
                 raise ReplyError(f"later({name}={value!r}): it is a number of {name}, 0 or more, as later(minutes=6).")
-        with self.lock:
+        with self._lock:
             self.endpoint.cache.later(3600 * hours + 60 * minutes + seconds)
 
     @property
     def _state(self) -> str:
+        raise NotImplementedError
+
+    @property
+    def _lock(self) -> AbstractContextManager[object]:
         raise NotImplementedError
 
     def _warn_if_not_open(self) -> None:

@@ -44,7 +44,7 @@ def converse_client(converse: Fake) -> Any:
     """A ready boto client for bedrock-runtime, on the fake of the fixture `converse`."""
     from converse_harness.intercept.clients import create_client, create_real_client
 
-    return create_real_client() if converse.records else create_client()
+    return create_real_client() if converse.core.records else create_client()
 
 
 @pytest.fixture
@@ -181,4 +181,5 @@ def _fake_of_a_test(request: pytest.FixtureRequest, kind: type[AnyFake]) -> Iter
         yield fake
     finally:
         fake.close()
-    fake.check_problems()  # the teardown of other fixtures may have caused problems after the test function was checked
+    # The teardown of other fixtures may have caused problems after the test function was checked.
+    fake.core.check_problems()

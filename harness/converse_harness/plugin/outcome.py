@@ -259,7 +259,7 @@ class Hooks:
         left_early = isinstance(error, pytest.skip.Exception | pytest.xfail.Exception)
         checking: list[Callable[[BaseException | None], None]] = []
         checking += [fake.check for fake in (*own, *left) if not left_early]
-        checking += [partial(fake.check_problems, since=had) for fake, had in before.items() if fake not in own]
+        checking += [partial(fake.core.check_problems, since=had) for fake, had in before.items() if fake not in own]
         if "converse_harness.notes" in sys.modules:
             from converse_harness.plugin.report import check_notes
 

@@ -165,7 +165,7 @@ def complete(report: pytest.TestReport, item: pytest.Item, served: list[Fake]) -
     _take_notes(item)
     if report.when == "call" and report.failed:
         fakes = [fake for fake in own_fakes(item) + served if fake.endpoint.calls]
-        report.sections += [(f"{_CALLS}{fake.where}", transcript(fake.calls.all)) for fake in fakes]
+        report.sections += [(f"{_CALLS}{fake.core.where}", transcript(fake.calls.all)) for fake in fakes]
     if report.when == "teardown":
         notes = item.stash.setdefault(_NOTES, {}).values()
         report.user_properties += stale_properties(item)

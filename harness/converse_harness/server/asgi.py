@@ -43,7 +43,7 @@ _BROKEN: Final = (
 
 class _AsgiFake(Fake):
     transport = "asgi"
-    made_by = "ConverseApp"
+    _made_by = "ConverseApp"
 
     @property
     def _state(self) -> str:
@@ -71,7 +71,7 @@ class ConverseApp:
     """
 
     def __init__(self, *replies: Responder | Replies, **settings: Unpack[EndpointSettings]) -> None:
-        check_settings(settings, _AsgiFake.made_by, of=OF_ENDPOINT)
+        check_settings(settings, "ConverseApp", of=OF_ENDPOINT)
         self.fake: Fake = _AsgiFake(*replies, **settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -95,10 +95,10 @@ class ConverseApp:
         try:
             if len(body) > LIMITS.body:
                 exchange = PlainExchange(refusal(413, "", LIMITS))
-            elif self.fake.runs_functions:
-                exchange = await asyncio.to_thread(self.fake.exchange, request)
+            elif self.fake.core.runs_functions:
+                exchange = await asyncio.to_thread(self.fake.core.exchange, request)
             else:
-                exchange = self.fake.exchange(request)
+                exchange = self.fake.core.exchange(request)
             await _give(exchange, started, leaving, send)
         finally:
             leaving.cancel()

@@ -498,7 +498,7 @@ class ConverseServer:
         if self.on_ended is not None:
             fake.endpoint.on_ended = partial(self.on_ended, fake)
         try:
-            with OPEN_FAKES.opened(RefusingFake(_NOT_AIMED, fake), boto=False, url=fake.url):
+            with OPEN_FAKES.opened(RefusingFake(_NOT_AIMED, fake.core), boto=False, url=fake.url):
                 self._mounts.fakes[prefix] = fake
                 yield
         finally:

@@ -34,7 +34,7 @@ class ServerFake(Fake):
     """
 
     transport = "server"
-    made_by = "script"
+    _made_by = "script"
     in_json = False
     """Whether the fake is scripted over the control API. Its problems are then worded for users of JSON."""
 
@@ -42,7 +42,7 @@ class ServerFake(Fake):
     def __init__(self, url: str, mount: Mount, *replies: Responder | Replies, **settings: Unpack[Settings]) -> None:
         super().__init__(*replies, **settings)
         self._url = url
-        self.where = f" at {url}"
+        self.core.where = f" at {url}"
         self._stack.enter_context(mount(self))  # last: from here on other threads use the fake
         self._opened()
 
@@ -59,12 +59,12 @@ class ServerFake(Fake):
         `subprocess.run(command, env={**os.environ, **fake.environ})`. With the setting `attempts`, AWS_MAX_ATTEMPTS is
         one of them.
         """
-        attempts = {} if self.attempts is None else {"AWS_MAX_ATTEMPTS": str(self.attempts)}
+        attempts = {} if self.core.attempts is None else {"AWS_MAX_ATTEMPTS": str(self.core.attempts)}
         return {**environ(self._url, os.environ), **attempts}
 
     def answer(self, request: Request) -> TransportExchange:
         """Answer a request that the server received. The server calls this in a thread if the answer may be slow."""
-        return self.exchange(request)
+        return self.core.exchange(request)
 
     def open(self) -> Self:
         """Do nothing: the fake is open from the start."""
@@ -140,7 +140,7 @@ class Mounts:
             nobody = PlainExchange(no_call("UnknownOperationException", 404, _NO_FAKE_THERE.format(prefix=prefix)))
             return MountedAnswer(self, lambda: nobody, slow=False)
         give = partial(_guarded, partial(fake.answer, request), fake.endpoint.problems)
-        return MountedAnswer(fake, give, slow=fake.runs_functions or fake.records, forwards=fake.records)
+        return MountedAnswer(fake, give, slow=fake.core.runs_functions or fake.core.records, forwards=fake.core.records)
 
 
 def _guarded(give: Callable[[], TransportExchange], problems: list[Exception]) -> TransportExchange:

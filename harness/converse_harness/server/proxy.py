@@ -265,7 +265,7 @@ class RecordingFake(ServerFake):
 
         @contextmanager
         def saved(fake: ServerFake) -> Generator[None, None, None]:
-            fake.writer = writer
+            fake.core.writer = writer
             fake.endpoint.on_ended = lambda call: on_saved(call, None)
             with self._saver or nullcontext(), mount(fake):
                 yield
@@ -286,7 +286,7 @@ class RecordingFake(ServerFake):
 
     def answer(self, request: Request) -> TransportExchange:
         """Answer a request from the recording, or forward the request and wait for the real service."""
-        exchange = self.exchange(request)
+        exchange = self.core.exchange(request)
         if self._upstream is None or self._saver is None or not isinstance(exchange, ForwardedExchange):
             return exchange
         relay = _Relay(exchange, self._saver.ended)

@@ -336,7 +336,7 @@ def test_the_last_always_counts(converse: Fake) -> None:
 def test_a_request_that_is_none_is_answered(body: Any) -> None:
     fake = PlainFake(rules="off")
     fake.improvise()
-    answered = fake.exchange(Request("POST", "/model/m/converse", (), json.dumps(body).encode()))
+    answered = fake.core.exchange(Request("POST", "/model/m/converse", (), json.dumps(body).encode()))
     assert answered.response.status in (200, 400)
     assert [each for each in fake.endpoint.problems if not isinstance(each, ReplyError | RefusedRequest)] == []
 

@@ -409,7 +409,7 @@ def test_a_private_key_in_a_list_of_its_lines_is_masked(content: list[Any]) -> N
 
 def test_a_call_that_was_answered_with_no_answer_is_not_fine() -> None:
     fake = Fake()
-    fake.exchange(Request("POST", "/model/a/b/converse", (), b'{"messages":[]}'))
+    fake.core.exchange(Request("POST", "/model/a/b/converse", (), b'{"messages":[]}'))
     [call] = fake.calls.all
     assert call.outline.startswith("200  no answer: UnknownOperationException in a body that clients do not read")
     assert not views_of([call])[0].is_fine

@@ -297,7 +297,7 @@ class Breaking:
 def test_what_breaks_off_is_delivered_up_to_there(make_client: Client, question: dict[str, Any], count: int) -> None:
     with fake_converse(reply.text("hi")) as fake:
         body = json.dumps({"messages": question["messages"]}).encode()
-        events = fake.exchange(Request("POST", "/model/m/converse-stream", (), body)).response.chunks
+        events = fake.core.exchange(Request("POST", "/model/m/converse-stream", (), body)).response.chunks
     chunks = list(itertools.islice(events, count))
     reported: list[str] = []
     received: list[Any] = []

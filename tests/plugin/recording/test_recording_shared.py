@@ -36,7 +36,7 @@ def test_each_exchange_answers_one_call(tmp_path: Path, request: pytest.FixtureR
     answers: list[bytes] = []
 
     def ask(fake: Fake) -> None:
-        responses = (fake.exchange(ASKED).response for _ in range(EXCHANGES // 8))
+        responses = (fake.core.exchange(ASKED).response for _ in range(EXCHANGES // 8))
         answers.extend(b"".join(chunk.data for chunk in response.chunks) for response in responses)
 
     together([partial(ask, fake) for fake in fakes * 4])

@@ -256,7 +256,7 @@ def test_the_raw_response_is_read_as_before(server: ConverseServer, path: Path) 
             "complete",
             "complete",
         ]
-        captured = [b"".join(data for data, _ in captured.pieces) for captured in recorder.writer.captured]  # type: ignore[union-attr]
+        captured = [b"".join(data for data, _ in captured.pieces) for captured in recorder.core.writer.captured]  # type: ignore[union-attr]
         assert captured[0] == everything == plain.read()
         assert captured[1] == b"".join(pieces)
         assert captured[3] == b"".join(lines)

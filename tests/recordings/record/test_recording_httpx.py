@@ -99,15 +99,15 @@ def recorder(path: Path, upstream: str) -> Iterator[HttpxFake]:
 
 def recorded_by(path: Path, *replies: Any) -> HttpxFake:
     fake = HttpxFake(*replies)
-    fake.writer = SessionWriter(path)
+    fake.core.writer = SessionWriter(path)
     return fake
 
 
 def saved(fake: Fake) -> str:
     """The text of what it recorded."""
-    assert fake.writer is not None
-    fake.writer.save()
-    return fake.writer.path.read_text(encoding="utf-8")
+    assert fake.core.writer is not None
+    fake.core.writer.save()
+    return fake.core.writer.path.read_text(encoding="utf-8")
 
 
 def lines_of(fake: Fake) -> list[dict[str, Any]]:

@@ -838,7 +838,7 @@ def test_what_has_come_in_full_is_kept_in_full_though_the_client_leaves(proxy: C
         with Raw(fake.url, buffer=4096) as client:
             client.send(question(fake.url, "converse"))
             assert sent.wait(20)
-            eventually(fake.writer.captured[0].is_complete)  # type: ignore[union-attr]
+            eventually(fake.core.writer.captured[0].is_complete)  # type: ignore[union-attr]
         eventually(lambda: fake.calls[0].outcome != "still running")
     assert ends(path) == [None]
 

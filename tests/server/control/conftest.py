@@ -157,7 +157,9 @@ def exchange(
     """Send a request to a fake as a client does, and read the whole answer, one event per millisecond."""
     conversation = {"messages": [{"role": "user", "content": [{"text": text}]}], **body}
     headers = (("Authorization", "AWS4 secret"), ("Content-Type", "application/json"))
-    done = fake.exchange(Request("POST", f"/model/{model_id}/{operation}", headers, json.dumps(conversation).encode()))
+    done = fake.core.exchange(
+        Request("POST", f"/model/{model_id}/{operation}", headers, json.dumps(conversation).encode())
+    )
     data = b""
     for number, chunk in enumerate(done.response.chunks):
         data += chunk.data

@@ -291,7 +291,7 @@ def test_blobs_are_base64_both_ways(client: Client) -> None:
 @pytest.mark.parametrize("path", ["model/m/converse", "model/m/count-tokens", "model/m/invoke", "nothing?x=%FF"])
 def test_what_a_strange_client_sent_is_told_all_the_same(client: Client, body: bytes, path: str) -> None:
     fake = client.opened({"when": [{"turn": 7, "always": {"text": "a"}}], "always": {"text": "a"}})
-    fake.exchange(Request("POST", f"/{path}", (), body))
+    fake.core.exchange(Request("POST", f"/{path}", (), body))
     (call,) = client.ask("GET", f"{FAKES}/fake-1/calls?operation=all").value["calls"]
     assert call["target"] == f"/{path}"
     assert client.ask("DELETE", f"{FAKES}/fake-1").status == 200
@@ -560,7 +560,7 @@ def test_an_error_of_scripting_is_a_refusal_and_closes_the_new_fake(
 
 def test_an_endpoint_that_ends_in_a_slash_is_named(client: Client) -> None:
     fake = client.opened({"always": {"text": "a"}})
-    fake.exchange(Request("POST", "//model/m/converse", (), b'{"messages": []}'))
+    fake.core.exchange(Request("POST", "//model/m/converse", (), b'{"messages": []}'))
     (problem,) = client.ask("DELETE", f"{FAKES}/fake-1").value["problems"]
     assert 'The path begins with two slashes: the endpoint that the client was given ends in "/". ' in problem
     assert "this one in" not in problem

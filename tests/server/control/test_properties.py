@@ -76,7 +76,7 @@ def test_whatever_is_posted_is_answered(body: object) -> None:
             client.ask("GET", "/__converse/fakes")
             for operation in ("converse", "converse-stream"):
                 for _ in range(3):
-                    done = fake.exchange(Request("POST", f"/model/m/{operation}", (), QUESTION))
+                    done = fake.core.exchange(Request("POST", f"/model/m/{operation}", (), QUESTION))
                     done.taken.extend(done.response.chunks)
             client.ask("GET", "/__converse/fakes/fake-1/calls")
             client.ask("DELETE", "/__converse/fakes/fake-1")

@@ -40,7 +40,7 @@ HOPELESS = {"tools": [{"toolSpec": {"name": "f", "inputSchema": {"json": {"type"
 
 def ask(client: Client, fake: Any, *targets: str, body: object = None) -> None:
     for target in targets:
-        fake.exchange(Request("POST", target, (), json.dumps(body or {"messages": HELLO}).encode()))
+        fake.core.exchange(Request("POST", target, (), json.dumps(body or {"messages": HELLO}).encode()))
 
 
 def after_a_block(client: Client, fake: Any) -> None:
@@ -65,7 +65,7 @@ def changes_the_history(client: Client, fake: Any) -> None:
 def retries(client: Client, fake: Any) -> None:
     for attempt in (1, 2):
         headers = (("amz-sdk-request", f"attempt={attempt}; max=3"),)
-        fake.exchange(Request("POST", "/model/m/converse", headers, json.dumps({"messages": HELLO}).encode()))
+        fake.core.exchange(Request("POST", "/model/m/converse", headers, json.dumps({"messages": HELLO}).encode()))
 
 
 PROBLEMS: dict[str, tuple[dict[str, Any], Callable[[Client, Any], object]]] = {

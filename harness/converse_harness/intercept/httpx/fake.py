@@ -50,9 +50,9 @@ class HttpxFake(Fake):
     [{'text': 'hi'}]
     """
 
-    where = " (httpx)"
+    _where = " (httpx)"
     transport = "httpx"
-    made_by = "HttpxFake"
+    _made_by = "HttpxFake"
 
     def _warn_if_not_open(self) -> None:
         """Do nothing. No warning is needed: a client with the transport of a closed fake gets a BlockedConnection."""
@@ -85,7 +85,7 @@ class HttpxFake(Fake):
     def _transport(self) -> Generator[None, None, None]:
         routes: list[_Route] = []
         try:
-            with OPEN_FAKES.opened(RefusingFake(_NOT_BOTO, self), boto=False):
+            with OPEN_FAKES.opened(RefusingFake(_NOT_BOTO, self.core), boto=False):
                 try:
                     OPEN_FAKES.locked(lambda: _enter(self, routes))
                     with capturing(self, respx=True):

@@ -218,7 +218,7 @@ def capturing(fake: Fake, upstream: str = "", *, respx: bool = False) -> Generat
 
 def recording_is_on() -> bool:
     """Whether the newest fake for httpx forwards calls to the real service. If so, older fakes do not answer."""
-    return any(opened.fake.records for opened in _open[:1])
+    return any(opened.fake.core.records for opened in _open[:1])
 
 
 def _address_of(url: str) -> str:
@@ -238,7 +238,7 @@ def _is_for_bedrock(url: Any, opened: _HttpxRegistration) -> bool:
     """
     path: str = url.raw_path.decode("ascii").partition("?")[0]
     address = f"{url.scheme}://{url.host}:{url.port or _PORTS.get(url.scheme)}{path}/"
-    from_environment = (_address_of(os.environ.get(name, "")) for name in ENDPOINTS if opened.fake.records)
+    from_environment = (_address_of(os.environ.get(name, "")) for name in ENDPOINTS if opened.fake.core.records)
     upstreams = filter(None, (opened.upstream, *from_environment))  # a variable that is unset or invalid is ignored
     return is_bedrock_host(url.host) or any(map(address.startswith, upstreams))
 
@@ -250,10 +250,10 @@ def _exchange_of(fake: Fake, request: Any) -> AnyExchange:
     """
     opened = next((opened for opened in tuple(_open) if opened.fake is fake), None)
     if opened is None:
-        raise exchange.refuse(fake, _NOT_OPEN)
+        raise exchange.refuse(fake.core, _NOT_OPEN)
     if opened.process != os.getpid():
-        raise exchange.refuse(fake, exchange.FORKED.format(child=os.getpid(), parent=opened.process))
-    return fake.exchange(read(request))
+        raise exchange.refuse(fake.core, exchange.FORKED.format(child=os.getpid(), parent=opened.process))
+    return fake.core.exchange(read(request))
 
 
 def _fake_for(request: Any, transport: Any) -> Fake | None:
@@ -264,7 +264,7 @@ def _fake_for(request: Any, transport: Any) -> Fake | None:
     opened = next(iter(_open), None)
     if opened is None or not _is_for_bedrock(request.url, opened):
         return None
-    if opened.fake.records:
+    if opened.fake.core.records:
         # If another transport of ours is forwarding this call, that transport captures the call.
         return opened.fake if FORWARDED.get() is None and CURRENT_CALL.get() is None else None
     # If `respx` is set, respx answers the clients of httpx, but not those of httpx2.
@@ -380,7 +380,7 @@ async def ask_async(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], 
     """
     await request.aread()
     started = time.monotonic()
-    if fake.runs_functions:
+    if fake.core.runs_functions:
         from anyio.to_thread import run_sync  # httpx depends on anyio
 
         exchange = await run_sync(_exchange_of, fake, request)

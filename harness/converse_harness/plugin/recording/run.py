@@ -117,11 +117,11 @@ class RecordingRun:
     def give(self, fake: Fake) -> None:
         """Make a fake play the recorded exchanges of this test, and record new exchanges."""
         if self._fakes:
-            fake.take_turns_with(self._fakes[0])
+            fake.core.take_turns_with(self._fakes[0].core)
         self._fakes.append(fake)
         if self.recording is not None or self.refused is not None:
             fake.endpoint.script.add([self])
-        fake.writer = self.writer
+        fake.core.writer = self.writer
 
     def answer(self) -> None:
         """Open a fake if the test has none, so that `converse_recording` works without the fixture `converse`.
@@ -136,7 +136,7 @@ class RecordingRun:
         fake, transports = BotoFake(**settings_of(self.item)), ExitStack()
         own_fakes(self.item).append(fake)
         self.give(fake)
-        self.item.addfinalizer(fake.check_problems)  # the teardown of other fixtures may cause problems
+        self.item.addfinalizer(fake.core.check_problems)  # the teardown of other fixtures may cause problems
         self.item.addfinalizer(transports.close)
         transports.callback(fake.close)
         fake.open()
