@@ -411,5 +411,5 @@ def test_strands_keeps_a_question_that_was_not_answered(
 def test_the_fake_of_the_test_is_left_alone() -> None:
     with fake_converse(unused="allow") as outer:
         run_state_machine_as_test(conversation_machine(Loop, troubles=()), settings=SHORT)
-        assert OPEN_FAKES.newest() is outer
+        assert OPEN_FAKES.newest() is outer.core
         assert outer.calls == []

@@ -19,8 +19,6 @@ from converse_harness.errors import BlockedConnection, ReplyError, StreamOrderEr
 
 if TYPE_CHECKING:
     from converse_harness.intercept.fake import Fake
-    from converse_harness.recordings.record.write import AnyExchange
-    from converse_harness.stream.http import Request
 
 
 QUESTION: Final = "What is it like in Zürich?"
@@ -168,22 +166,17 @@ _FAKE: Final[ContextVar[object]] = ContextVar("converse_harness_contract", defau
 """Inside a run of an adapter, the fake of this run; otherwise None."""
 
 
-class OwnRun:
-    """A mixin that makes a Fake refuse the calls of other runs.
+def refuse_other_runs(fake: Fake) -> None:
+    """Raise BlockedConnection in a run of another fake.
 
     A consumer that cannot be stopped goes on in its thread. Its calls reach the newest fake, so the consumer would take
     the replies of the next case.
     """
-
-    def exchange(self, request: Request, **how: str) -> AnyExchange:
-        """Answer one request of the fake's own run. Raises BlockedConnection for a request of another run."""
-        if _FAKE.get() not in (None, self):
-            raise BlockedConnection(
-                "A consumer that the contract has stopped goes on with calls to Bedrock. They are refused, for the "
-                "replies are those of another case. Let the consumer end: it catches every exception perhaps."
-            )
-        answer: Callable[..., AnyExchange] = getattr(super(), "exchange")  # noqa: B009 - the Fake has it
-        return answer(request, **how)
+    if _FAKE.get() not in (None, fake):
+        raise BlockedConnection(
+            "A consumer that the contract has stopped goes on with calls to Bedrock. They are refused, for the "
+            "replies are those of another case. Let the consumer end: it catches every exception perhaps."
+        )
 
 
 @dataclass(slots=True)
@@ -276,7 +269,7 @@ def run(adapter: Adapter, target: Target, *, time_limit: float, most_calls: int)
     The run is stopped after `time_limit` seconds or after more than `most_calls` requests. First the fake is closed,
     which ends the wait for an answer. Then the coroutine is cancelled, and then the thread is interrupted. A consumer
     that waits in C code is interrupted when it returns to Python. A consumer that catches the interruption and
-    continues cannot be stopped; a fake that is an OwnRun gives it no answer.
+    continues cannot be stopped; `refuse_other_runs` keeps it from the answers of the next fake.
 
     Raises SetUpFailed if the adapter fails before the first request, sends no request, or returns no Outcome. Also
     raises SetUpFailed if a request calls another operation, if Bedrock would refuse the first request, or if Python

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing, contextmanager
-from functools import cache
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 from weakref import WeakKeyDictionary
 
@@ -13,7 +13,7 @@ from converse_harness.contract.expectations import SHOWN_BY, expectation_of, is_
 from converse_harness.contract.failure_texts import Failed, Seen, Tried
 from converse_harness.contract.judging import FOLLOW_UP, Flaw, Verdict, judge, mishandled
 from converse_harness.contract.outcome import Outcome
-from converse_harness.contract.running import PATIENT, SHORT_TIME, OwnRun, SetUpFailed, Target, run
+from converse_harness.contract.running import PATIENT, SHORT_TIME, SetUpFailed, Target, refuse_other_runs, run
 from converse_harness.errors import CallError, ReplyError
 from converse_harness.reply.reply import Reply
 from converse_harness.words import one_line
@@ -48,15 +48,13 @@ def opened(transport: str, server: Callable[[], ConverseServer]) -> Fake:
     if transport == "httpx":
         from converse_harness.intercept.httpx.fake import HttpxFake
 
-        return _of_one_run(HttpxFake)(unused="allow", unexpected="allow").open()
-    from converse_harness.intercept.in_process import BotoFake
+        fake: Fake = HttpxFake(unused="allow", unexpected="allow")
+    else:
+        from converse_harness.intercept.in_process import BotoFake
 
-    return _of_one_run(BotoFake)(unused="allow", unexpected="allow").open()
-
-
-@cache
-def _of_one_run(kind: type[Fake]) -> type[Fake]:
-    return type(kind.__name__, (OwnRun, kind), {})
+        fake = BotoFake(unused="allow", unexpected="allow")
+    fake.core.before = partial(refuse_other_runs, fake)
+    return fake.open()
 
 
 def attempt(contract: Contract, name: str, replies: Sequence[Reply], fake: Fake) -> Tried:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, Unpack
@@ -78,6 +79,8 @@ class FakeCore:
         self.attempts = attempts
         self.lock: AbstractContextManager[object] = threading.RLock()
         self.state: Literal["not open", "open", "closed"] = "not open"
+        self.before: Callable[[], None] | None = None
+        """A function that is called before each request is answered. It may raise BlockedConnection."""
         self.noted = 0
         """The number of the endpoint's notes that `check_problems` has handed in, or that the test has read."""
         self._sleeps = sleeps
@@ -103,6 +106,8 @@ class FakeCore:
     def exchange(self, request: Request, *, service: str = "bedrock-runtime", operation: str = "") -> AnyExchange:
         """Answer one request, or return a ForwardedExchange if the transport must forward it. Thread-safe."""
         see_environ()
+        if self.before is not None:
+            self.before()
         with self.lock:
             self.endpoint.replacing = observers.replacements[-1]
             call = self.endpoint.receive(request, operation=operation or None)
