@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from converse_harness.bedrock.answer_members import COUNTERS
@@ -17,7 +17,7 @@ from converse_harness.recordings.differences import Pair, aligned
 from converse_harness.recordings.format.lines import Line, body_bytes, event_of
 from converse_harness.stream.assemble import joined
 
-Kind = Literal["time", "recorder", "number", "padding", "id", "link", "cache", "form", "cut"]
+Kind = Literal["time", "recorder", "number", "padding", "id", "link", "default", "cache", "form", "cut"]
 """The kinds of chance. A `link` is an id that later requests repeat, so equal ids must stay equal."""
 
 Where = Literal["header", "line", "answer", "request or answer", "HTTP"]
@@ -27,7 +27,8 @@ JSON of requests and answers, or in HTTP headers that no recording contains.
 
 
 class Chance(NamedTuple):
-    """A row of CHANCE: the kind, the place, and why the value differs. `label` is the label of numbered ids."""
+    """A row of CHANCE: the kind, the place, and why the value differs. `label` is the form of
+    a numbered id."""
 
     kind: Kind
     where: Where
@@ -35,7 +36,7 @@ class Chance(NamedTuple):
     label: str = ""
 
 
-_SERVICE_ID: Final = Chance("link", "request or answer", "The service, or the client, makes a new id each time.", "#")
+_SERVICE_ID: Final = Chance("link", "request or answer", "The service, or the client, makes a new id each time.", "#{}")
 _CACHE: Final = Chance(
     "cache",
     "answer",
@@ -54,13 +55,14 @@ CHANCE: Final[Mapping[str, Chance]] = {
     "Date": Chance("time", "HTTP", "It is the time of the answer."),
     "p": Chance("padding", "line", "Bedrock pads each event by a random length."),
     "joined": Chance("padding", "line", "The network decides which events share an HTTP chunk."),
-    "requestId": Chance("id", "line", "Bedrock makes a new id for each request.", "request id "),
+    "requestId": Chance("id", "line", "Bedrock makes a new id for each request.", "(request id {})"),
     "toolUseId": _SERVICE_ID,
     "id": _SERVICE_ID,
     "tool_use_id": _SERVICE_ID,
     "tool_call_id": _SERVICE_ID,
-    "signature": _SERVICE_ID._replace(why="It is encrypted anew each time.", label="signature "),
-    "redactedContent": _SERVICE_ID._replace(why="It is encrypted anew each time.", label="redacted "),
+    "signature": _SERVICE_ID._replace(why="It is encrypted anew each time.", label="signature {}"),
+    "redactedContent": _SERVICE_ID._replace(why="It is encrypted anew each time.", label="redacted {}"),
+    "type": Chance("default", "request or answer", "`tool_use` is the default: some models send it, clients drop it."),
     **dict.fromkeys((*COUNTERS, "cacheDetails"), _CACHE),
     "payload": Chance("form", "line", "It contains the padding and the ids; its event is compared instead."),
     "frame": Chance("form", "line", "It contains the padding and the ids; its event, if it has one, is compared."),
@@ -93,9 +95,9 @@ VIEWS: Final[Mapping[str, frozenset[Kind]]] = {
     "diff --bytes": frozenset({"time", "recorder", "number"}),
     "show --stable": EVERY,
     "new-test": _SENT,
-    "new-test --short": _SENT | {"link", "cut"},
+    "new-test --short": _SENT | {"link", "default", "cut"},
     "stale": frozenset({"link"}),
-    'match="shape"': frozenset({"link"}),
+    'match="shape"': frozenset({"link", "default"}),
     'match="exact"': frozenset(),
 }
 """Maps each view to the kinds of chance that it leaves out. The last three views compare requests only, of which just
@@ -143,6 +145,8 @@ def normalised(
     """
     call, *answer = lines
     made = [{key: value for key, value in call.items() if not _is_hidden_key(key, call, hidden)}]
+    if "request" in call:
+        made[0] |= {"request": without_chance(call["request"], hidden & {"default"}, top=True)}
     for line in joined(answer) if "cut" in hidden else answer:
         kept = {key: value for key, value in line.items() if not _is_hidden_key(key, line, hidden)}
         parsed = parsed_json(body_bytes("body", line) or b"") if "form" in hidden else None
@@ -158,10 +162,10 @@ def _is_hidden_key(key: str, line: Line, hidden: frozenset[Kind]) -> bool:
     return CHANCE[key].kind != "form" or event_of(line) is not None  # alone, a frame is the content of its line
 
 
-def without_chance(value: Any, hidden: frozenset[Kind]) -> Any:
+def without_chance(value: Any, hidden: frozenset[Kind], *, top: bool = False) -> Any:
     """Return an answer's JSON, or an event, without the values of the kinds `hidden`. A hidden link is the text "".
 
-    An object that becomes empty is left out, too.
+    An object that becomes empty is left out, too. `top` has to be true for the body of a request.
 
     >>> without_chance({"usage": {"inputTokens": 1, "cacheReadInputTokens": 9}, "metrics": {"latencyMs": 5}}, EVERY)
     {'usage': {'inputTokens': 10}}
@@ -177,7 +181,9 @@ def without_chance(value: Any, hidden: frozenset[Kind]) -> Any:
     for name, each in value.items():
         if ("cache" in hidden and name in _COUNTS) or ("time" in hidden and _is_time(name, each)):
             continue
-        if name in APPLICATION:
+        if "default" in hidden and (name, each) == ("type", "tool_use") and "toolUseId" in value:
+            continue
+        if _is_applications(name, top=top):
             made[name] = _as_json(each) if "cut" in hidden and name == "input" and isinstance(each, str) else each
         elif "link" in hidden and name in LINKS and not is_object(each):
             made[name] = ""
@@ -251,11 +257,11 @@ def numbers(ids: Iterable[Id]) -> dict[str, str]:
     """
     made: dict[str, str] = {}
     counts: Counter[str] = Counter()
-    for name, _, id in ids:
-        if id not in made:
-            label = CHANCE[name].label
+    for each in ids:
+        if each.id not in made:
+            label = CHANCE[each.name].label
             counts[label] += 1
-            made[id] = f"{label}{counts[label]}"
+            made[each.id] = label.format(counts[label])
     return made
 
 
@@ -270,7 +276,9 @@ def renamed(value: Any, names: Mapping[str, str], *, top: bool = False) -> Any:
     In other texts and in JSON of the application, only ids of at least 12 characters are replaced. `top` has to be true
     for the body of a request.
     """
-    return _renamed(value, names, {id: name for id, name in names.items() if len(id) >= _LONG}, top, applications=False)
+    return _renamed(
+        value, names, {each: name for each, name in names.items() if len(each) >= _LONG}, top, applications=False
+    )
 
 
 _LONG: Final = 12
@@ -318,7 +326,7 @@ def corresponding(
             if one is not None and other is not None and other.id not in made and one.id not in taken:
                 made[other.id] = one.id
                 taken.add(one.id)
-    while refused := [id for id, name in made.items() if name in every and name not in made]:
-        for id in refused:
-            del made[id]
-    return {id: name for id, name in made.items() if id != name}
+    while refused := [mine for mine, name in made.items() if name in every and name not in made]:
+        for mine in refused:
+            del made[mine]
+    return {mine: name for mine, name in made.items() if mine != name}
