@@ -28,7 +28,8 @@ JSON of requests and answers, or in HTTP headers that no recording contains.
 
 class Chance(NamedTuple):
     """A row of CHANCE: the kind, the place, and why the value differs. `label` is the form of
-    a numbered id."""
+    a numbered id.
+    """
 
     kind: Kind
     where: Where
@@ -96,7 +97,7 @@ VIEWS: Final[Mapping[str, frozenset[Kind]]] = {
     "show --stable": EVERY,
     "new-test": _SENT,
     "new-test --short": _SENT | {"link", "default", "cut"},
-    "stale": frozenset({"link"}),
+    "stale": frozenset({"link", "default"}),
     'match="shape"': frozenset({"link", "default"}),
     'match="exact"': frozenset(),
 }
@@ -146,7 +147,7 @@ def normalised(
     call, *answer = lines
     made = [{key: value for key, value in call.items() if not _is_hidden_key(key, call, hidden)}]
     if "request" in call:
-        made[0] |= {"request": without_chance(call["request"], hidden & {"default"}, top=True)}
+        made[0] |= {"request": _of_request(call["request"], hidden)}
     for line in joined(answer) if "cut" in hidden else answer:
         kept = {key: value for key, value in line.items() if not _is_hidden_key(key, line, hidden)}
         parsed = parsed_json(body_bytes("body", line) or b"") if "form" in hidden else None
@@ -266,8 +267,12 @@ def numbers(ids: Iterable[Id]) -> dict[str, str]:
 
 
 def numbered(request: Any) -> Any:
-    """Return the JSON of a request with numbers in place of its ids, in the order of appearance."""
-    return renamed(request, numbers(_ids(request, top=True)), top=True)
+    """Return the JSON of a request without what differs by chance: ids are numbers, in the order of appearance."""
+    return renamed(_of_request(request, EVERY), numbers(_ids(request, top=True)), top=True)
+
+
+def _of_request(request: Any, hidden: frozenset[Kind]) -> Any:
+    return without_chance(request, hidden & {"default"}, top=True)
 
 
 def renamed(value: Any, names: Mapping[str, str], *, top: bool = False) -> Any:

@@ -138,7 +138,8 @@ def test_an_other_conversation_begins_anew(tmp_path: Path, capsys: pytest.Captur
     assert show(path, capsys).replace("  stop         end_turn\n  usage        1 in, 1 out\n", "") == (
         f"call 1  Converse  {NOVA}\n  system       s\n  user         one\n  assistant    hi\n\n"
         f"call 2  Converse  {NOVA}\n  system       (none)\n"
-        '  inferenceConfig  {"maxTokens": 9}\n  messages     (a new conversation)\n  user         two\n  assistant    hi\n\n'
+        '  inferenceConfig  {"maxTokens": 9}\n  messages     (a new conversation)\n'
+        "  user         two\n  assistant    hi\n\n"
         f"call 3  Converse  {NOVA}\n  request      (as before)\n  assistant    hello\n"
     )
 

@@ -212,7 +212,7 @@ class _View:
         last = ""
         for line in lines:
             name, members = event_of(line) or ("", {})
-            is_of_block = name in _OF_BLOCKS and members.keys() <= _OF_BLOCKS[name]
+            is_of_block = name in _OF_BLOCKS and members.keys() == _OF_BLOCKS[name]
             if is_of_block and name != "contentBlockStop":
                 block.append(line)
             else:
@@ -258,6 +258,10 @@ class _View:
                 len(block) == len(block["reasoningContent"]) == 1
             ):
                 yield "reasoning", f"({self._mark('redacted', name)})"
+            case {
+                "citationsContent": {"citations": [*citations], "content": [{"text": str(text), **other}], **more}
+            } if len(block) == 1 and not other and not more:
+                yield "cited", "\n".join([text, *map(json_line, citations)])
             case _ if _is_plain(block):
                 for row in block_rows([block], None, label):
                     yield row.label, "".join(piece.text for piece in row.pieces)
@@ -331,7 +335,7 @@ def _metadata(members: Mapping[str, Any]) -> Iterator[StableRow]:
         rest = {name: value for name, value in usage.items() if name not in ("inputTokens", "outputTokens")}
         if canonical(rest.get("totalTokens")) == canonical(_sum(used, made)):
             del rest["totalTokens"]
-        yield "usage", f"{used} in, {made} out" + (f", {json_line(rest)}" if rest else "")
+        yield "usage", ", ".join([f"{used} in", f"{made} out", *(f"{name} {json_line(rest[name])}" for name in rest)])
     yield from ((name, json_text(value)) for name, value in members.items() if name != "usage" or not is_object(usage))
 
 
@@ -392,6 +396,11 @@ def _content(events: Sequence[Line]) -> dict[str, Any] | None:
             return text
         case {}, [{"reasoningContent": {"redactedContent": _}} as redacted] if not start:
             return redacted
+        case {}, [{"citation": _}, *_] if not start and all(len(each) == 1 for each in deltas):
+            texts = [{"text": each["text"]} for each in deltas if "text" in each]
+            cited = [each["citation"] for each in deltas if "citation" in each]
+            if len(cited) + len(texts) == len(deltas):
+                return {"citationsContent": {"citations": cited, "content": texts}}
         case {}, [{"reasoningContent": {"text": text, **more}}, *signed] if not start and not more:
             rest = [member_of(each, "reasoningContent") for each in signed]
             if not rest:
