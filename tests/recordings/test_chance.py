@@ -25,7 +25,7 @@ from converse_harness.recordings.review.compare import compare
 from converse_harness.recordings.review.stable import stable_rows
 from converse_strategies import faulty_replies, replies
 from tests.profiles import examples
-from tests.recordings.asking import NOVA, request, tools, user
+from tests.recordings.asking import request, tools, user
 from tests.recordings.test_identity import heard_of
 
 APPLICATION = ("input", "json", "inputSchema")
@@ -189,6 +189,8 @@ def is_chance(path: tuple[Any, ...], value: Any) -> bool:
     *above, name = path
     if not set(APPLICATION).isdisjoint(above):
         return False
+    if "cacheDetails" in above:
+        return True
     if str(name).lower().endswith(("latency", "latencyms")):
         return not isinstance(value, str) or value.isdecimal()
     if name == "type":
@@ -222,7 +224,7 @@ def another_leaf(lines: list[Line], draw: Callable[[st.SearchStrategy[Any]], Any
         if not isinstance(value, dict | list) and not is_chance(path, value)
     ]
     number, path, value = draw(st.sampled_from(found))
-    other = value + "x" if isinstance(value, str) else "x" if value is None else value + 1
+    other = value + "x" if isinstance(value, str) else value + 1 if isinstance(value, int) else "x"
     holder_of(lines[number], path)[path[-1]] = not value if isinstance(value, bool) else other
     return lines
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from converse_harness.errors import StreamOrderError
-from converse_harness.json_values import canonical, is_array, is_object, json_text, member_of
+from converse_harness.json_values import canonical, is_array, is_number, is_object, json_text, member_of
 from converse_harness.recordings.chance import ids_in, normalised, numbers
 from converse_harness.recordings.format.exchanges import RecordedExchange
 from converse_harness.recordings.format.lines import ONE_OF, Line, event_of
@@ -116,6 +116,8 @@ class _View:
         yield from self._members(members | {name: _json_member(name, value, None) for name, value in rest.items()})
         if messages is not None:
             yield from self._messages(messages)
+        elif "messages" not in request and self._conversations:
+            yield "messages", "(none)"
 
     def _members(self, members: Mapping[str, _Member]) -> Iterator[StableRow]:
         """Yield the rows of each member whose value differs from its value in the call before.
@@ -327,20 +329,23 @@ def _row(line: Line) -> StableRow:
     return "bytes", f"{len(data)} bytes that are no event (sha256 {hashlib.sha256(data).hexdigest()[:12]})"
 
 
+_TOKENS: Final = ("inputTokens", "outputTokens", "totalTokens")
+
+
 def _metadata(members: Mapping[str, Any]) -> Iterator[StableRow]:
     """Yield the rows of metadata: the usage in words, and the other members as JSON."""
     usage = members.get("usage")
     if is_object(usage):
-        used, made = usage.get("inputTokens"), usage.get("outputTokens")
-        rest = {name: value for name, value in usage.items() if name not in ("inputTokens", "outputTokens")}
-        if canonical(rest.get("totalTokens")) == canonical(_sum(used, made)):
-            del rest["totalTokens"]
-        yield "usage", ", ".join([f"{used} in", f"{made} out", *(f"{name} {json_line(rest[name])}" for name in rest)])
+        used, made, total = (usage.get(name, "no") for name in _TOKENS)
+        rest = {"totalTokens": total, **usage}  # the total is shown only if it is not the sum, or absent
+        left_out = (
+            _TOKENS
+            if is_number(used) and is_number(made) and canonical(total) == canonical(used + made)
+            else _TOKENS[:2]
+        )
+        others = (f"{name} {_text(value)}" for name, value in rest.items() if name not in left_out)
+        yield "usage", ", ".join([f"{used} in", f"{made} out", *others])
     yield from ((name, json_text(value)) for name, value in members.items() if name != "usage" or not is_object(usage))
-
-
-def _sum(one: object, other: object) -> object:
-    return one + other if isinstance(one, int) and isinstance(other, int) else ""
 
 
 def _are_objects(value: object) -> bool:
