@@ -96,7 +96,7 @@ VIEWS: Final[Mapping[str, frozenset[Kind]]] = {
     "diff --bytes": frozenset({"time", "recorder", "number"}),
     "show --stable": EVERY,
     "new-test": _SENT,
-    "new-test --short": _SENT | {"link", "default", "cut"},
+    "new-test --short": EVERY - {"recorder", "number", "cache"},
     "stale": frozenset({"link", "default"}),
     'match="shape"': frozenset({"link", "default"}),
     'match="exact"': frozenset(),

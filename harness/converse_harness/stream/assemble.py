@@ -187,7 +187,7 @@ def text_delta(event: Mapping[str, Any]) -> tuple[Any, str, str] | None:
     (1, 'toolUse', '{')
     """
     members = event.get("contentBlockDelta")
-    if not is_object(members) or members.keys() != {"contentBlockIndex", "delta"} or not is_object(members["delta"]):
+    if not is_object(members) or {*members} != {"contentBlockIndex", "delta"} or not is_object(members["delta"]):
         return None
     delta = members["delta"]
     for name in TEXTS.values():

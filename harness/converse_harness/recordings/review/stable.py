@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from converse_harness.errors import StreamOrderError
 from converse_harness.json_values import canonical, is_array, is_number, is_object, json_text, member_of
@@ -348,18 +348,18 @@ def _metadata(members: Mapping[str, Any]) -> Iterator[StableRow]:
     yield from ((name, json_text(value)) for name, value in members.items() if name != "usage" or not is_object(usage))
 
 
-def _are_objects(value: object) -> bool:
+def _are_objects(value: object) -> TypeGuard[list[dict[str, Any]]]:
     return is_array(value) and all(map(is_object, value))
 
 
-def _are_messages(value: Any) -> bool:
+def _are_messages(value: object) -> TypeGuard[list[dict[str, Any]]]:
     return _are_objects(value) and all(
         each.keys() == {"role", "content"} and isinstance(each["role"], str) and _are_objects(each["content"])
         for each in value
     )
 
 
-def _is_answer(body: Any) -> bool:
+def _is_answer(body: object) -> TypeGuard[dict[str, Any]]:
     """Whether a body is a ConverseResponse that the rows show completely."""
     return (
         is_object(body)
@@ -387,34 +387,35 @@ def _are_in_order(lines: Sequence[Line]) -> bool:
 
 def _content(events: Sequence[Line]) -> dict[str, Any] | None:
     """Return the content block that these events of one block form; None if a content block cannot show all of them."""
-    start, deltas = {}, []
+    start: dict[str, Any] = {}
+    deltas: list[dict[str, Any]] = []
     for line in events:
         name, members = event_of(line) or ("", {})
         if name == "contentBlockStart":
             start = members["start"]
         else:
             deltas.append(members["delta"])
-    match start, deltas:
-        case {"toolUse": {**use}}, [{"toolUse": {"input": given, **more}}] if not more and len(start) == 1:
-            return {"toolUse": {**use, "input": given}}
-        case {}, [{"text": _, **more} as text] if not start and not more:
-            return text
-        case {}, [{"reasoningContent": {"redactedContent": _}} as redacted] if not start:
-            return redacted
-        case {}, [{"citation": _}, *_] if not start and all(len(each) == 1 for each in deltas):
-            texts = [{"text": each["text"]} for each in deltas if "text" in each]
-            cited = [each["citation"] for each in deltas if "citation" in each]
-            if len(cited) + len(texts) == len(deltas):
-                return {"citationsContent": {"citations": cited, "content": texts}}
-        case {}, [{"reasoningContent": {"text": text, **more}}, *signed] if not start and not more:
-            rest = [member_of(each, "reasoningContent") for each in signed]
-            if not rest:
-                return {"reasoningContent": {"reasoningText": {"text": text}}}
-            if len(rest) == 1 and is_object(rest[0]) and [*rest[0]] == ["signature"]:
-                return {"reasoningContent": {"reasoningText": {"text": text, **rest[0]}}}
-        case _:
-            pass
+    kinds = [f"{name}.{inner}" for each in deltas for name, value in each.items() for inner in _inner(name, value)]
+    if len(kinds) != len(deltas):  # a delta has no members, or several
+        return None
+    use = start.get("toolUse")
+    if kinds == ["toolUse.input"] and [*start] == ["toolUse"] and is_object(use):
+        return {"toolUse": {**use, **deltas[0]["toolUse"]}}
+    if start:
+        return None
+    if kinds in (["text."], ["reasoningContent.redactedContent"]):
+        return deltas[0]
+    if kinds in (["reasoningContent.text"], ["reasoningContent.text", "reasoningContent.signature"]):
+        parts = [part for each in deltas for part in each["reasoningContent"].items()]
+        return {"reasoningContent": {"reasoningText": dict(parts)}}
+    if kinds == [*["citation."] * (len(deltas) - 1), "text."]:
+        *cited, text = deltas
+        return {"citationsContent": {"citations": [each["citation"] for each in cited], "content": [text]}}
     return None
+
+
+def _inner(name: str, value: object) -> Iterable[str]:
+    return value if is_object(value) and name != "citation" else [""]
 
 
 def _is_plain(block: Mapping[str, Any]) -> bool:
