@@ -23,6 +23,7 @@ from converse_harness.recordings.record.keep_unchanged import with_kept
 from converse_harness.recordings.record.write import header
 from converse_harness.recordings.review.compare import compare
 from converse_harness.recordings.review.stable import stable_rows
+from converse_harness.stream.grammar import is_exception
 from converse_strategies import faulty_replies, replies
 from tests.recordings.asking import request, tools, user
 from tests.recordings.test_identity import heard_of
@@ -34,20 +35,19 @@ LONG = 12
 SIGNED = {"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "c2lnbmF0dXJl"}}}
 USE = {"toolUse": {"name": "a", "input": {"id": "order-1", "created": 7, "signature": "mine", "latency": 3}}}
 GUARDED = {"guardrail": {"inputAssessment": {"g": {"invocationMetrics": {"guardrailProcessingLatency": 9}}}}}
-FAST = {"latency": "optimized"}
 
 KNOWN: Sequence[Reply] = (
     reply.message({"reasoningContent": {"redactedContent": b"secret"}}, {"text": "No."}, trace=GUARDED),
     reply.text("hi", usage={"inputTokens": 9, "outputTokens": 2, "totalTokens": 15, "cacheReadInputTokens": 4}),
-    reply.message({"text": "fast"}, performance_config=FAST),
     reply.throttled(),
-    reply.text("one two three").fails_after(3, "throttlingException"),
-    reply.text("one two three").broken(faults.closed, after=2),
+    reply.text("hi").fails_after(3, "throttlingException"),
+    reply.text("hi").broken(faults.closed, after=3),
     reply.text("one two three").broken(faults.bad_crc, after=2),
 )
 """Answers with much of what differs by chance, and cut off in several ways; drawn answers seldom are so."""
 
-TOOLS = reply.message(SIGNED, {"text": "Let me look."}, USE, USE)
+SHORT = {"toolUse": {"name": "b", "input": {"id": "t1", "text": "t1"}, "toolUseId": "t1"}}
+TOOLS = reply.message(SIGNED, {"text": "t1"}, USE, SHORT, performance_config={"latency": "optimized"})
 DRAWN = replies() | faulty_replies().map(lambda case: case.reply)
 
 INVOKED: Sequence[Line] = (
@@ -85,11 +85,15 @@ def sessions(draw: st.DrawFn) -> list[Line]:
         message = message_of(exchange)
         if message is not None and message["content"]:
             ids = [block["toolUse"]["toolUseId"] for block in message["content"] if "toolUse" in block]
-            results = [
-                {"toolUseId": each, "status": "success", "content": [{"text": f"of {each}"}]} for each in ids[1:]
-            ]
+            results = [{"toolUseId": each, "type": "mine", "content": [{"text": f"of {each}"}]} for each in ids[1:]]
             results += [{"toolUseId": each, "content": [{"json": {"id": each, "created": 5}}]} for each in ids[:1]]
             messages = [*messages, message, user(*({"toolResult": each} for each in results), "Und jetzt?")]
+    for line in lines:
+        event = event_of(line)
+        if event is not None and {"t", "p"} <= line.keys() and draw(st.booleans()):
+            line["payload"] = json.dumps({**event[1], "p": "abc"})
+    if draw(st.booleans()):
+        lines.append({"t": 9999, "frame": "AAAA"})
     return counted([*lines, *(deepcopy(INVOKED) if draw(st.booleans()) else ())])
 
 
@@ -207,6 +211,8 @@ def vary(value: Any, draw: Draw) -> None:
             value["cacheReadInputTokens"] = value.get("cacheReadInputTokens", 0) + read
         if {"toolUseId", "name"} <= value.keys():
             value.setdefault("type", "tool_use")
+        if value.get("metrics", {}).keys() == {"latencyMs"}:
+            del value["metrics"]
     for name, each in value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ()):
         if name not in APPLICATION:
             vary(each, draw)
@@ -278,6 +284,17 @@ def an_event_less(lines: list[Line], draw: Draw) -> None:
     del lines[draw(st.sampled_from(events))]
 
 
+def the_last_event_less(lines: list[Line], draw: Draw) -> None:
+    """A stream that is shorter by the last event, or by the event before its end or its error."""
+    found: list[int] = []
+    for number, line in enumerate(lines):
+        if event_of(line) is not None and "t" in line and not line.keys() & {"status", "failed", "end"}:
+            name, _ = event_of(lines[number + 1] if number + 1 < len(lines) else {"call": 0}) or ("", {})
+            found += [number] if name in ("call", "end") or is_exception(name) else []
+    assume(found)
+    del lines[draw(st.sampled_from(found))]
+
+
 def other_bytes(lines: list[Line], draw: Draw) -> None:
     """Other bytes that are no event, or bytes where there were none."""
     found = [line for line in lines if "bytes" in line or ("frame" in line and event_of(line) is None)]
@@ -336,11 +353,16 @@ def swap(exchanges: list[Any], number: int) -> None:
 CHANGES = {
     "another value": another_value(),
     "another value of the application": another_value(lambda path: is_own(path) and path[-1] in CHANCE),
+    "another value in an answer's input": another_value(lambda path: is_own(path) and "request" not in path),
+    "another latency": another_value(lambda path: str(path[-1]).endswith("latency")),
+    "another tool": another_value(lambda path: "toolConfig" in path),
     "another value of the usage": another_value(lambda path: "usage" in path),
     "a member less": a_member_less(),
     "a member of the usage less": a_member_less(lambda path: "usage" in path),
-    "a member of a request less": a_member_less(lambda path: "request" in path and isinstance(path[-1], str)),
+    "a member of a request less": a_member_less(lambda path: path[:1] == ("request",) and len(path) == 2),
+    "a member of a block less": a_member_less(lambda path: "messages" in path and isinstance(path[-1], str)),
     "an event less": an_event_less,
+    "the last event less": the_last_event_less,
     "other bytes": other_bytes,
     "a key more": a_key_more,
     "another link": another_link,
