@@ -41,6 +41,7 @@ KNOWN: Sequence[Reply] = (
     reply.text("hi", usage={"inputTokens": 9, "outputTokens": 2, "totalTokens": 15, "cacheReadInputTokens": 4}),
     reply.throttled(),
     reply.text("hi").fails_after(3, "throttlingException"),
+    reply.text("hi").error_frame_after(3, "InternalFailure", "Sorry."),
     reply.text("hi").broken(faults.closed, after=3),
     reply.text("one two three").broken(faults.bad_crc, after=2),
 )
@@ -142,7 +143,7 @@ def on_another_day(lines: Sequence[Line], draw: Draw) -> list[Line]:
 def renamed(value: Any, names: dict[str, str], *, own: bool = False) -> Any:
     """With other ids, also where the application repeats one that is long enough to be none of its own."""
     if isinstance(value, str):
-        for old, new in names.items():
+        for old, new in sorted(names.items(), reverse=True):  # an id may begin with another one
             value = value.replace(old, new) if len(old) >= LONG else value
         return value
     if isinstance(value, list):
@@ -226,8 +227,8 @@ def is_chance(path: Path, value: Any) -> bool:
     name = str(path[-1])
     if is_own(path):
         return False
-    if "cacheDetails" in path:
-        return True
+    if "cacheDetails" in path or name in ("bytes", "bodyBase64"):
+        return True  # bytes are content, but not every other text is valid there
     if name.lower().endswith(("latency", "latencyms")):
         return not isinstance(value, str) or value.isdecimal()
     if name in ("created", "type", "delta", "bodyText"):
@@ -285,14 +286,16 @@ def an_event_less(lines: list[Line], draw: Draw) -> None:
 
 
 def the_last_event_less(lines: list[Line], draw: Draw) -> None:
-    """A stream that is shorter by the last event, or by the event before its end or its error."""
+    """A stream that is shorter by the last event, or by the event before its end, its error or damaged bytes."""
     found: list[int] = []
+    cut_off: list[int] = []
     for number, line in enumerate(lines):
         if event_of(line) is not None and "t" in line and not line.keys() & {"status", "failed", "end"}:
             name, _ = event_of(lines[number + 1] if number + 1 < len(lines) else {"call": 0}) or ("", {})
-            found += [number] if name in ("call", "end") or is_exception(name) else []
-    assume(found)
-    del lines[draw(st.sampled_from(found))]
+            found += [number] if name == "call" else []
+            cut_off += [number] if name in ("end", "") or is_exception(name) else []
+    assume(found or cut_off)
+    del lines[draw(st.sampled_from(cut_off or found))]
 
 
 def other_bytes(lines: list[Line], draw: Draw) -> None:
@@ -325,6 +328,14 @@ def another_link(lines: list[Line], draw: Draw) -> None:
     holder[last] = "another-id-than-before"
 
 
+def another_tool(lines: list[Line], draw: Draw) -> None:
+    """Another description of a tool, in every request."""
+    description = draw(st.text(min_size=1))
+    for line in lines:
+        if "toolConfig" in line.get("request", {}):
+            line["request"]["toolConfig"]["tools"][0]["toolSpec"]["description"] = description
+
+
 def a_shorter_history(lines: list[Line], draw: Draw) -> None:
     """A request with its last message alone."""
     calls = [line for line in lines if "call" in line and len(line["request"]["messages"]) > 1]
@@ -355,11 +366,12 @@ CHANGES = {
     "another value of the application": another_value(lambda path: is_own(path) and path[-1] in CHANCE),
     "another value in an answer's input": another_value(lambda path: is_own(path) and "request" not in path),
     "another latency": another_value(lambda path: str(path[-1]).endswith("latency")),
-    "another tool": another_value(lambda path: "toolConfig" in path),
+    "another result": another_value(lambda path: "toolResult" in path),
+    "another tool": another_tool,
     "another value of the usage": another_value(lambda path: "usage" in path),
     "a member less": a_member_less(),
     "a member of the usage less": a_member_less(lambda path: "usage" in path),
-    "a member of a request less": a_member_less(lambda path: path[:1] == ("request",) and len(path) == 2),
+    "the messages less": a_member_less(lambda path: path == ("request", "messages")),
     "a member of a block less": a_member_less(lambda path: "messages" in path and isinstance(path[-1], str)),
     "an event less": an_event_less,
     "the last event less": the_last_event_less,
