@@ -8,7 +8,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from converse_harness import Endpoint, Reply, faults, reply
@@ -25,6 +25,7 @@ from converse_harness.recordings.review.compare import compare
 from converse_harness.recordings.review.stable import stable_rows
 from converse_harness.stream.grammar import is_exception
 from converse_strategies import faulty_replies, replies
+from tests.profiles import examples
 from tests.recordings.asking import request, tools, user
 from tests.recordings.test_identity import heard_of
 
@@ -309,6 +310,15 @@ def other_bytes(lines: list[Line], draw: Draw) -> None:
     line[name] = f"QUFB{line[name]}"
 
 
+def another_end(lines: list[Line], draw: Draw) -> None:
+    """An answer that ends otherwise, or that has a bad end."""
+    found = [line for line in lines if "end" in line]
+    if found:
+        draw(st.sampled_from(found))["end"] = "stalled"
+    else:
+        lines.append({"t": 9999, "end": "stalled"})
+
+
 def a_key_more(lines: list[Line], draw: Draw) -> None:
     """A header of the request or of the answer, a query, what was masked, another label of the path."""
     line = draw(st.sampled_from([line for line in lines if "status" in line or "call" in line]))
@@ -376,6 +386,7 @@ CHANGES = {
     "an event less": an_event_less,
     "the last event less": the_last_event_less,
     "other bytes": other_bytes,
+    "another end": another_end,
     "a key more": a_key_more,
     "another link": another_link,
     "a shorter history": a_shorter_history,
@@ -409,6 +420,7 @@ def test_what_differs_by_chance_is_no_difference(old: list[Line], data: st.DataO
         assert in_words(asked_in(before), asked_in(after)) == []
 
 
+@settings(max_examples=examples(0.5))
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 @given(old=sessions(), data=st.data())
 def test_any_other_change_is_a_difference(
