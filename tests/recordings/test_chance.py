@@ -314,7 +314,8 @@ def another_end(lines: list[Line], draw: Draw) -> None:
     """An answer that ends otherwise, or that has a bad end."""
     found = [line for line in lines if "end" in line]
     if found:
-        draw(st.sampled_from(found))["end"] = "stalled"
+        line = draw(st.sampled_from(found))
+        line["end"] = "stalled" if line["end"] != "stalled" else "connection closed"
     else:
         lines.append({"t": 9999, "end": "stalled"})
 
