@@ -42,7 +42,7 @@ def _row(name: str, sizes: Sequence[int], cost: Callable[[int], float]) -> Row:
 
 
 def _answer(fake: Any, request: Request) -> None:
-    exchange = fake.exchange(request)
+    exchange = fake.core.exchange(request)
     exchange.taken.extend(exchange.response.chunks)
     exchange.ended("complete")
 

@@ -8,6 +8,7 @@ from typing import Final
 import pytest
 
 from converse_harness.plugin.settings import OF_RUN
+from converse_harness.recordings.chance import CHANCE, VIEWS
 from converse_harness.recordings.format.lines import KINDS, TYPES
 from converse_harness.recordings.names import FAILED, MODES
 from converse_harness.recordings.play.matching import MATCHES, PARTS
@@ -53,6 +54,17 @@ def matching() -> Iterator[Row]:
         yield part.what, *("yes" if rule in part.rules else "" for rule in MATCHES)
 
 
+def chance() -> Iterator[Row]:
+    """What differs by chance, and which commands and rules leave it out."""
+    yield "what", "why it differs", "left out by"
+    rows: dict[tuple[str, str], list[str]] = {}
+    for name, row in CHANCE.items():
+        if row.where != "HTTP":
+            rows.setdefault((row.kind, row.why), []).append(code(name))
+    for (kind, why), found in rows.items():
+        yield ", ".join(found), why, ", ".join(code(view) for view, hidden in VIEWS.items() if kind in hidden)
+
+
 def secrets() -> Iterator[Row]:
     """What is looked for, by how it is found."""
     yield "found", "kinds"
@@ -74,6 +86,7 @@ TABLES: Final[Tables] = {
     "failed": failed,
     "stale": stale,
     "matching": matching,
+    "chance": chance,
     "secrets": secrets,
 }
 

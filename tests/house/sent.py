@@ -26,6 +26,7 @@ from hypothesis import strategies as st
 from hypothesis.vendor.pretty import RepresentationPrinter
 
 from converse_harness import ConverseServer, Endpoint, HttpxFake, Reply, ReplyError, faults, reply
+from converse_harness.recordings.chance import DATES
 from converse_harness.stream.http import Request
 from converse_strategies import faulty_replies, replies
 
@@ -46,7 +47,7 @@ ASKED = st.tuples(replies(), st.sampled_from(("converse", "converse-stream"))) |
 )
 BEDROCK = "https://bedrock-runtime.us-east-1.amazonaws.com"
 BODY = b'{"messages":[{"role":"user","content":[{"text":"hello"}]}]}'
-DATE = re.compile(rb"\r\nDate: [^\r]*")
+DATE = re.compile(rb"\r\n(?:%b): [^\r]*" % "|".join(DATES).encode())
 
 
 _SORTED: Final[dict[str, Any]] = {"sort_keys": True, "default": repr}
@@ -83,7 +84,7 @@ def in_process(answer: Reply, path: str) -> Iterator[bytes]:
         for _ in range(2):
             try:
                 with client.stream("POST", f"{BEDROCK}{path}", content=BODY) as response:
-                    headers = [item for item in response.headers.multi_items() if item[0] != "date"]
+                    headers = [item for item in response.headers.multi_items() if item[0].title() not in DATES]
                     yield f"{response.status_code} {headers}".encode()
                     yield from response.iter_raw()
             except (httpx.TransportError, ValueError) as error:

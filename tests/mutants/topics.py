@@ -20,6 +20,7 @@ TOPICS: Final[Mapping[str, tuple[str, ...]]] = {
     "assembly": ("converse_harness.stream.assemble", "converse_harness.stream.chunk"),
     "matching": (
         "converse_harness.endpoint.script",
+        "converse_harness.recordings.chance",
         "converse_harness.recordings.review.compare",
         "converse_harness.recordings.play.matching",
     ),

@@ -30,8 +30,8 @@ ARGUMENTS: Final[Arguments] = {
     "--times": {"action": "store_true", "help": "compare when things came as well, and the latency in answers"},
     "--bytes": {
         "action": "store_true",
-        "help": "compare as well what is another one each time: request ids, padding, chunks, where texts are cut into "
-        "deltas, the exact form of events",
+        "help": "compare as well what is another one each time: ids, signatures, padding, chunks, where texts are cut "
+        "into deltas, what the prompt cache contained, the exact form of events",
     },
 }
 

@@ -135,7 +135,8 @@ def _show_stable(path: Path, call: int | None) -> int:
     for number, (label, shown) in enumerate(stable_rows(session.exchanges, call)):
         if label:
             for title, line in zip_longest((label,), shown.split("\n"), fillvalue=""):
-                say(f"  {plain(title):<{_LABEL}}  {plain(line)}".rstrip())
+                start = f"  {plain(title):<{_LABEL}}"
+                say(f"{start}  {plain(line)}" if line else start.rstrip())  # a space at the end of a text is shown
         else:
             say("\n" * (number > 0) + plain(shown), BOLD)
     return 0

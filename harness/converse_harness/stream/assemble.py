@@ -1,18 +1,22 @@
-"""The function `assemble` joins the events of a stream into a Response, and is the inverse of `chunk`."""
+"""The function `assemble` joins the events of a stream into a Response, and is the inverse of `chunk`.
+
+`joined` only joins the successive deltas of one text, and also accepts events in an order that AWS never sends.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
 from converse_harness import bedrock
 from converse_harness.bedrock.api.checks import is_object
 from converse_harness.errors import ReplyError, StreamOrderError
+from converse_harness.json_values import member_of
 from converse_harness.literals import StopReason
 from converse_harness.stream.arguments import each_event
-from converse_harness.stream.grammar import StreamOrder, is_exception, kind
+from converse_harness.stream.grammar import CARRIED, TEXTS, StreamOrder, is_exception, kind
 from converse_harness.types.streaming import StreamEvent
 from converse_harness.words import shown
 
@@ -172,3 +176,65 @@ def _parse_tool_input(index: int, text: str) -> Any:
             f"The tool input of block {index} is not JSON ({error}): {text!r}. A stream cut off by max_tokens has no "
             "whole message."
         ) from error
+
+
+def text_delta(event: Mapping[str, Any]) -> tuple[Any, str, str] | None:
+    """Return the block's index, the delta's member and the text, if an event is a delta with a text and nothing else.
+
+    Return None for other events. A delta of `reasoningContent` counts only if it has the text, not the signature.
+    `event` may have more keys beside `contentBlockDelta`, as a line of a recording has.
+
+    >>> text_delta({"contentBlockDelta": {"contentBlockIndex": 1, "delta": {"toolUse": {"input": "{"}}}})
+    (1, 'toolUse', '{')
+    """
+    members = event.get("contentBlockDelta")
+    if not is_object(members) or {*members} != {"contentBlockIndex", "delta"} or not is_object(members["delta"]):
+        return None
+    delta = members["delta"]
+    for name in TEXTS.values():
+        text = member_of(delta, *_path(name))
+        if isinstance(text, str) and delta == _delta(name, text):
+            return members["contentBlockIndex"], name, text
+    return None
+
+
+def _path(name: str) -> Sequence[str]:
+    return (name, CARRIED[name]) if name in CARRIED else (name,)
+
+
+def _delta(name: str, text: str) -> dict[str, Any]:
+    return {name: {CARRIED[name]: text} if name in CARRIED else text}
+
+
+def runs(events: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """Yield the events in groups: the successive deltas of one text are a group, and each other event is one alone."""
+    run: list[dict[str, Any]] = []
+    before: tuple[Any, ...] | None = None
+    for event in events:
+        found = text_delta(event)
+        if run and (found is None or before is None or before[:2] != found[:2]):
+            yield run
+            run = []
+        run.append(event)
+        before = found
+    if run:
+        yield run
+
+
+def joined(events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the events, with the successive deltas of one text joined into one delta.
+
+    The joined delta keeps the other keys of the first delta.
+
+    >>> from converse_harness import chunk
+    >>> events = chunk({"role": "assistant", "content": [{"text": "a long sentence"}]})
+    >>> assemble(joined(events)) == assemble(events)
+    True
+    """
+    for run in runs(events):
+        first = run[0]
+        if len(run) > 1 and (found := text_delta(first)) is not None:
+            index, name, _ = found
+            text = "".join(delta[2] for delta in map(text_delta, run) if delta is not None)
+            first = {**first, "contentBlockDelta": {"contentBlockIndex": index, "delta": _delta(name, text)}}
+        yield first

@@ -7,8 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from converse_harness.json_values import leaves, path_text
 from converse_harness.recordings.differences import ABSENT, Difference
@@ -143,13 +141,3 @@ def test_what_stands_in_the_path_of_a_url_has_its_name() -> None:
     other_model = replace(asked(REQUEST), labels={"modelId": "n"})
     for found in (that_count("shape", asked(REQUEST), other_model), in_words(asked(REQUEST), other_model)):
         assert found == [Difference(("modelId",), "m", "n", ("modelId",))]
-
-
-@given(st.data())
-def test_ids_of_a_session_are_no_difference(data: st.DataObject) -> None:
-    names = data.draw(st.lists(st.text(min_size=1), min_size=2, max_size=2, unique=True))
-    now = copy.deepcopy(REQUEST)
-    for path in IDS:
-        now = changed(now, path, names[int(at(REQUEST, path_text(path))[-1]) - 1])
-    assert in_words(asked(REQUEST), asked(now)) == []
-    assert that_count("shape", asked(REQUEST), asked(now)) == []

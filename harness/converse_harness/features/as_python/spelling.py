@@ -8,12 +8,11 @@ of `reply` that need no argument, or only an error's message, are found without 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import chain, groupby
-from operator import itemgetter
+from itertools import chain
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
@@ -22,12 +21,13 @@ from converse_harness.bedrock.families import OVERFLOWS, THROTTLES
 from converse_harness.endpoint import Endpoint
 from converse_harness.errors import ConverseHarnessError, DamagedData, StreamOrderError
 from converse_harness.features.as_python.source import Call
-from converse_harness.json_values import is_object, mapped, member_of, object_of, objects_of, parsed_json
+from converse_harness.json_values import is_object, member_of, object_of, objects_of, parsed_json
+from converse_harness.recordings.chance import VIEWS, without_chance
 from converse_harness.recordings.format.exchanges import RecordedExchange, message_of, reply_of
 from converse_harness.recordings.format.lines import body_bytes, event_as_sent
 from converse_harness.reply.body import ErrorBody, MessageBody
 from converse_harness.reply.reply import Reply
-from converse_harness.stream.assemble import assemble
+from converse_harness.stream.assemble import assemble, joined, text_delta
 from converse_harness.stream.chunk import default_stop_reason
 from converse_harness.stream.events import decode_event
 from converse_harness.stream.frames import Decoder
@@ -60,8 +60,8 @@ class Sent(NamedTuple):
 def sent(response: HttpResponse, *, whole: bool = False) -> Sent:
     """Return what a client receives of a response.
 
-    Times, padding, the request id, latencyMs and the division into HTTP chunks are left out. If `whole` is true, the
-    cuts between deltas, the token usage and the ids of tool uses are left out, too.
+    What VIEWS lists for `new-test` is left out, for instance times and padding. If `whole` is true, it is what VIEWS
+    lists for `new-test --short`, such as the cuts between deltas and the ids of tool uses, and the token usage.
     """
     if response.failure is not None:
         return Sent(0, "", (), [], response.failure)
@@ -70,12 +70,13 @@ def sent(response: HttpResponse, *, whole: bool = False) -> Sent:
     ending: list[str] = [] if response.broken is None else [response.broken]
     if headers.get("content-type") == _STREAM:
         events = _events(data, ending)
-        content = list(_joined(events) if whole else events)
+        content = list(joined(events) if whole else events)
     elif ending:
         content = []  # a client discards an incomplete body
     else:
         content = [parsed_json(data, data)]
-    content = [_without_chance(each, whole=whole) for each in content]
+    hidden = VIEWS["new-test --short" if whole else "new-test"]
+    content = [without_chance(_without_usage(each) if whole else each, hidden) for each in content]
     error = headers.get("x-amzn-errortype", "").partition(":")[0]
     return Sent(response.status, error, tuple(map(headers.get, _WAITS)), content, ", ".join(ending))
 
@@ -109,48 +110,11 @@ def _events(data: bytes, ending: list[str]) -> Iterator[Any]:
         ending.append("cut" if getattr(error, "kind", "") == "truncated_frame" else "damaged")
 
 
-def _joined(events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the events. Consecutive deltas of the same block and kind are joined into one object with all text."""
-    for (index, member), deltas in groupby(map(text_delta, events), itemgetter(0, 1)):
-        contents = [content for _, _, content in deltas]
-        if not member:
-            yield from contents
-        elif text := "".join(contents):
-            yield {"index": index, "kind": member, "text": text}
-
-
-def text_delta(event: dict[str, Any]) -> tuple[int, str, Any]:
-    """Return the block index, the kind and the text of a delta that contains only text.
-
-    The kind is "text", "input" or "reasoning". For any other event, return 0, "" and the event.
-    """
-    match event:
-        case {"contentBlockDelta": {"contentBlockIndex": index, "delta": {"text": str(text), **rest}}} if not rest:
-            return index, "text", text
-        case {"contentBlockDelta": {"contentBlockIndex": index, "delta": {"toolUse": {"input": str(text)}}}}:
-            return index, "input", text
-        case {"contentBlockDelta": {"contentBlockIndex": index, "delta": {"reasoningContent": {"text": str(text)}}}}:
-            return index, "reasoning", text
-        case _:
-            return 0, "", event
-
-
-def _without_chance(value: Any, *, whole: bool) -> Any:
-    """Return an event, a joined delta or a body without the members whose values differ in each call.
-
-    If `whole` is true, the token usage and the ids of tool uses are left out, too.
-    """
-    if is_object(value) and value.get("kind") == "input":
-        return {**value, "text": parsed_json(value["text"], value["text"])}
-    hidden = {"latencyMs", "usage", "toolUseId"} if whole else {"latencyMs"}
-    if is_object(value):
-        value = {
-            name: each
-            for name, each in value.items()
-            if not (name in hidden or (whole and name == "type" and each == "tool_use"))
-        }
-        value = {name: each for name, each in value.items() if not (name == "metrics" and not (each.keys() - hidden))}
-    return mapped(value, lambda name, each: each if name == "input" else _without_chance(each, whole=whole))
+def _without_usage(content: Any) -> Any:
+    """Return an event or a body without its token usage, which a fake counts itself."""
+    if is_object(content.get("metadata") if is_object(content) else None):
+        return {"metadata": _without_usage(content["metadata"])}
+    return {name: each for name, each in content.items() if name != "usage"} if is_object(content) else content
 
 
 def same(recorded: Sent, made: Sent, *, partial: bool = False) -> bool:
@@ -442,8 +406,8 @@ def _message_of(events: Sequence[Event]) -> _Message | None:
     pieces: dict[int, list[str]] = {}
     for event in events:
         metadata |= object_of(event.get("metadata"))
-        index, delta_kind, text = text_delta(event)
-        if delta_kind:
+        if (delta := text_delta(event)) is not None:
+            index, _, text = delta
             pieces.setdefault(index, []).append(text)
     if metadata.get("usage") == _NO_USAGE:
         del metadata["usage"]

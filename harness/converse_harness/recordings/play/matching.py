@@ -23,6 +23,7 @@ from converse_harness.json_values import (
     object_of,
     objects_of,
 )
+from converse_harness.recordings.chance import APPLICATION, LINKS
 from converse_harness.recordings.format.exchanges import RecordedExchange
 from converse_harness.recordings.format.lines import FORMS, KINDS, request_members
 from converse_harness.secrets.kinds import ACCOUNT_IN_ARN
@@ -90,13 +91,7 @@ def _tool_choice_shape(conversation: Mapping[str, Any]) -> Any:
 _COUNTED: Final = frozenset({"role", "type", "name", "source", "status"})
 """In a body that is not a Converse conversation, the texts of only these members are compared by the rule "shape"."""
 
-LINKS: Final = frozenset({"id", "toolUseId", "tool_use_id", "tool_call_id"})
-"""The members that contain ids, in an answer or in a body that is not a Converse conversation."""
-
-WORD: Final = re.compile(r"[A-Za-z0-9_-]{12,}")
-"""Matches each word in a text that is long enough to be an id."""
-
-_LEFT_OUT: Final = frozenset({"arguments", "description", "input", "input_schema", "inputSchema", "json", "parameters"})
+_LEFT_OUT: Final = APPLICATION | {"description"}
 """In a body that is not a Converse conversation, the rule "shape" compares only whether these members are present, not
 their values.
 """

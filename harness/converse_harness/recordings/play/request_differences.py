@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from converse_harness.endpoint.call import CONVERSATIONS
-from converse_harness.json_values import Steps, canonical, is_array, is_object, mapped, member_of, objects_of
+from converse_harness.json_values import Steps, canonical, is_array, is_object, member_of, objects_of
+from converse_harness.recordings.chance import numbered
 from converse_harness.recordings.differences import ABSENT, Difference, differ, differences
 from converse_harness.recordings.play.matching import (
-    LINKS,
     Match,
     MatchKey,
     kind_of_block,
@@ -23,9 +22,6 @@ from converse_harness.recordings.play.matching import (
 from converse_harness.secrets.mask import MASK, STAND_IN
 
 _TOO_DEEP: Final = Difference(("request",), "what was recorded", "another one, or one nested too deeply", ("request",))
-
-_IDS: Final = ("toolUseId",)
-"""The members of a conversation that contain ids, which differ in each session."""
 
 _NOT_IN_THE_BODY: Final = ("operation", "path", "query", "headers")
 """The parts of a request that are not in its body. The first step of a path to such a part is the part's name."""
@@ -49,8 +45,7 @@ def in_words(recorded: MatchKey, asked: MatchKey) -> list[Difference]:
     """
     try:
         old, new = ({"path": dict(each.labels), "request": each.request} for each in (recorded, asked))
-        names = _IDS if asked.operation in CONVERSATIONS else LINKS
-        found = _apart(*(with_accounts_equal(_with_numbered_ids(each, names, {})) for each in (old, new)))
+        found = _apart(*(with_accounts_equal({**each, "request": numbered(each["request"])}) for each in (old, new)))
         return [_named(_with_texts(each, old, new)) for each in found if not _was_masked(each)]
     except RecursionError:
         return [_TOO_DEEP]
@@ -85,16 +80,6 @@ def _apart(old: Any, new: Any, path: Steps = ()) -> Iterator[Difference]:
 def _with_accounts_equal(asked: MatchKey) -> MatchKey:
     made = with_accounts_equal({"labels": dict(asked.labels), "headers": dict(asked.headers), "request": asked.request})
     return replace(asked, **made)
-
-
-def _with_numbered_ids(value: Any, names: Collection[str], links: dict[str, int], name: str = "") -> Any:
-    """Return a JSON value in which each id is replaced by a number; equal ids get equal numbers.
-
-    Ids are the texts under the keys in `names`. `links` maps each known id to its number. `name` is the key of `value`.
-    """
-    if name in names and isinstance(value, str):
-        return links.setdefault(value, len(links) + 1)
-    return mapped(value, lambda key, each: _with_numbered_ids(each, names, links, key))
 
 
 def _named(difference: Difference) -> Difference:
