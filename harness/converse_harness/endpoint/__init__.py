@@ -15,7 +15,7 @@ from converse_harness.endpoint import failure_texts, operations
 from converse_harness.endpoint.call import CONVERSATIONS, SCRIPTED, Call, CallOutcome
 from converse_harness.endpoint.condition import NAMED, check_answer, in_short
 from converse_harness.endpoint.control_plane import ANSWERS
-from converse_harness.endpoint.expected_refusals.expected import ExpectedRefusal, is_expected
+from converse_harness.endpoint.expected_refusals.expected import RefusalBlock, is_expected
 from converse_harness.endpoint.history.compare import HISTORY_CHANGES, KEEP_ANSWERS, changed_answer
 from converse_harness.endpoint.history.recognise import Conversation
 from converse_harness.endpoint.occasion import Occasion
@@ -127,9 +127,9 @@ class Endpoint:
         self.conversation = Conversation(self.calls)
         self.problems: list[ConverseHarnessError | Exception] = []
         self.notes: list[Note] = []
-        self.expected: list[ExpectedRefusal] = []
+        self.expected: list[RefusalBlock] = []
         """The `with fake.refuses(...)` blocks in which the test is now, the outermost first."""
-        self.blocks: list[ExpectedRefusal] = []
+        self.blocks: list[RefusalBlock] = []
         """All context managers that `Fake.refuses` has returned, even those that no `with` statement has entered."""
         self.asked: RuleRequest | None = None
         """The latest request that was checked against the rules."""
@@ -271,7 +271,7 @@ class Endpoint:
                 else:  # a client that counts tokens can count by itself, and goes on
                     self._note_refusal(call, refusal)
                 for block in self.expected:
-                    block.misses(call, refusal, problem)
+                    block.missed.append((call, refusal, problem))
             if refusal.rule.framed and call.operation == "ConverseStream":
                 event = {"validationException": {"message": refusal.message}}
                 return stream_response([Chunk(encode_event(event), 0.0, event)], self._request_id(call))

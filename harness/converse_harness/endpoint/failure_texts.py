@@ -14,7 +14,7 @@ from converse_harness.bedrock.rules import Refusal, Verdict
 from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.condition import NAMED
 from converse_harness.endpoint.control_plane import ANSWERS, why_unknown
-from converse_harness.endpoint.expected_refusals.expected import ExpectedRefusal
+from converse_harness.endpoint.expected_refusals.expected import RefusalBlock
 from converse_harness.endpoint.outputs import no_handler
 from converse_harness.endpoint.prompt_cache.cache import use_of
 from converse_harness.endpoint.prompt_cache.rewrites import rewrite_of
@@ -268,7 +268,7 @@ def unused_replies(script: Script, calls: Sequence[Call], unused: Sequence[Slot]
     return UnusedReplies(Advice(text(in_json=False), text(in_json=True)), _ADVICE["unused"])
 
 
-def forgotten(script: Script, blocks: Sequence[ExpectedRefusal]) -> UnusedReplies | None:
+def forgotten(script: Script, blocks: Sequence[RefusalBlock]) -> UnusedReplies | None:
     """Return the error for each `when` without a reply and each `refuses` that no `with` statement entered.
 
     Return None if there is no such `when` or `refuses`.

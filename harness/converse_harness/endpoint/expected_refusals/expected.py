@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Final, Protocol, Self, cast
 
@@ -12,7 +13,7 @@ from converse_harness.endpoint.call import Call, Calls
 from converse_harness.errors import ConverseHarnessError, NotRefused, RefusedRequest, ReplyError
 from converse_harness.secrets.mask import mask
 from converse_harness.settings import RuleLevel
-from converse_harness.user_lines import calling_line
+from converse_harness.user_lines import UserLine, calling_line
 from converse_harness.words import nearest, one_line
 
 _NEVER_REFUSED: Final[Mapping[str, str]] = {
@@ -28,9 +29,37 @@ _NEVER_REFUSED: Final[Mapping[str, str]] = {
 The key "lenient" is no verdict: it is for the levels "warn" and "off", at which no rule refuses.
 """
 
-_FOR_THE_ENDPOINT: Final = ("takes", "misses", "line", "was_entered")
-
 _MORE: Final = "   More: converse-harness docs rules expected-refusals"
+
+
+@dataclass(eq=False)
+class RefusalBlock:
+    """A rule that a request in a block must break, and the refusals in the block so far; the Endpoint fills it.
+
+    `line` is the line of the user's code that called `Fake.refuses`. `taken` are the expected refusals. `missed` are
+    those with another rule or an unexpected text, so that the message of NotRefused can list them.
+    """
+
+    rule: Rule
+    pattern: re.Pattern[str] | None
+    line: UserLine | None
+    was_entered: bool = False
+    taken: list[tuple[Call, Refusal]] = field(default_factory=list[tuple[Call, Refusal]])
+    missed: list[tuple[Call, Refusal, RefusedRequest]] = field(
+        default_factory=list[tuple[Call, Refusal, RefusedRequest]]
+    )
+
+    def takes(self, call: Call, refusal: Refusal) -> bool:
+        """Store the refusal of a call if it is expected. Return whether it is."""
+        matches = self.pattern is None or self.pattern.search(refusal.message) is not None
+        if refusal.rule.name != self.rule.name or not matches:
+            return False
+        self.taken.append((call, refusal))
+        return True
+
+    def __repr__(self) -> str:
+        match = "" if self.pattern is None else f", match={self.pattern.pattern!r}"
+        return f"refuses({self.rule.name!r}{match})"
 
 
 class _Endpoint(Protocol):
@@ -39,8 +68,8 @@ class _Endpoint(Protocol):
     rules: RuleLevel
     calls: list[Call]
     problems: list[ConverseHarnessError | Exception]
-    expected: list[ExpectedRefusal]
-    blocks: list[ExpectedRefusal]
+    expected: list[RefusalBlock]
+    blocks: list[RefusalBlock]
     received: int
 
 
@@ -56,24 +85,19 @@ class ExpectedRefusal:
     def __init__(self, endpoint: _Endpoint, rule: Rule, pattern: re.Pattern[str] | None) -> None:
         self.rule: Final = rule
         self._endpoint = endpoint
-        self._pattern = pattern
+        self._block = RefusalBlock(rule, pattern, calling_line())
         self._since = 0
-        self.line = calling_line()
-        """The line of the user's code that called `Fake.refuses`."""
-        self.was_entered = False
-        endpoint.blocks.append(self)
-        self._taken: list[tuple[Call, Refusal]] = []
-        self._missed: list[tuple[Call, Refusal, RefusedRequest]] = []
+        endpoint.blocks.append(self._block)
 
     @property
     def refusals(self) -> list[Refusal]:
         """The expected refusals so far; each has the `message`, the `path` in the request, and the `rule`."""
-        return [refusal for _, refusal in self._taken]
+        return [refusal for _, refusal in self._block.taken]
 
     @property
     def calls(self) -> Calls:
         """The refused calls so far."""
-        return Calls([call for call, _ in self._taken], only=None)
+        return Calls([call for call, _ in self._block.taken], only=None)
 
     @property
     def refusal(self) -> Refusal:
@@ -87,47 +111,36 @@ class ExpectedRefusal:
         self._check()
         return self.calls[0]
 
-    def takes(self, call: Call, refusal: Refusal) -> bool:
-        """Store the refusal of a call if the block expects the refusal. Return whether the block expects it."""
-        matches = self._pattern is None or self._pattern.search(refusal.message) is not None
-        if refusal.rule.name != self.rule.name or not matches:
-            return False
-        self._taken.append((call, refusal))
-        return True
-
-    def misses(self, call: Call, refusal: Refusal, problem: RefusedRequest) -> None:
-        """Store a refusal with an unexpected text or rule, so that the message of NotRefused can list the refusal."""
-        self._missed.append((call, refusal, problem))
-
     def __enter__(self) -> Self:
-        self._since, self.was_entered = self._endpoint.received, True
-        self._endpoint.expected.append(self)
+        self._since, self._block.was_entered = self._endpoint.received, True
+        self._endpoint.expected.append(self._block)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         __tracebackhide__ = True
-        self._endpoint.expected.remove(self)
+        self._endpoint.expected.remove(self._block)
         if error is None or isinstance(error, Exception):
             self._check(error)
 
     def _check(self, error: Exception | None = None) -> None:
         __tracebackhide__ = True
-        if self._taken:
+        if self._block.taken:
             return
-        same = [each for each in self._missed if each[1].rule.name == self.rule.name]
+        same = [each for each in self._block.missed if each[1].rule.name == self.rule.name]
         text = self._not_matched([refusal for _, refusal, _ in same]) if same else self._not_broken()
-        for _, _, problem in same or self._missed:  # NotRefused is raised in place of these problems
+        for _, _, problem in same or self._block.missed:  # NotRefused is raised in place of these problems
             if problem in self._endpoint.problems:
                 self._endpoint.problems.remove(problem)
         raise NotRefused(mask(text)) from error
 
     def _not_matched(self, refusals: Sequence[Refusal]) -> str:
         messages = "\n          ".join(refusal.message for refusal in refusals)
+        pattern = self._block.pattern
         return (
             f"{self!r}: the rule was broken, and Bedrock's message does not match.\n\n"
-            f"message   {messages}\npattern   {'' if self._pattern is None else self._pattern.pattern}\n\n"
+            f"message   {messages}\npattern   {'' if pattern is None else pattern.pattern}\n\n"
             f"Correct match=, a regular expression that is searched in the message.{_MORE}"
         )
 
@@ -138,9 +151,9 @@ class ExpectedRefusal:
         refused = "".join(
             f"{'          ' if number else 'refused   '}call {call.number}, by another rule: {refusal.rule.name}\n"
             f"          broken at {refusal.path}\n          {refusal.message}\n"
-            for number, (call, refusal, _) in enumerate(self._missed)
+            for number, (call, refusal, _) in enumerate(self._block.missed)
         )
-        names = dict.fromkeys(refusal.rule.name for _, refusal, _ in self._missed)
+        names = dict.fromkeys(refusal.rule.name for _, refusal, _ in self._block.missed)
         blocks = "".join(f'\nwith converse.refuses("{name}"): ...' for name in names)
         return (
             f"{self!r}: no request in this block breaks this rule.\n\n"
@@ -149,11 +162,10 @@ class ExpectedRefusal:
         )
 
     def __repr__(self) -> str:
-        match = "" if self._pattern is None else f", match={self._pattern.pattern!r}"
-        return f"refuses({self.rule.name!r}{match})"
+        return repr(self._block)
 
     def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if not name.startswith("_") and name not in _FOR_THE_ENDPOINT]
+        return [name for name in super().__dir__() if not name.startswith("_")]
 
 
 def expected_refusal(endpoint: _Endpoint, name: str, match: str | re.Pattern[str] | None) -> ExpectedRefusal:
@@ -194,6 +206,6 @@ def _pattern(name: str, match: str | re.Pattern[str] | None) -> re.Pattern[str] 
         ) from None
 
 
-def is_expected(expected: Sequence[ExpectedRefusal], call: Call, refusal: Refusal) -> bool:
+def is_expected(expected: Sequence[RefusalBlock], call: Call, refusal: Refusal) -> bool:
     """Whether one of the entered `with fake.refuses(...)` blocks expects the refusal. The newest of them stores it."""
     return any(each.takes(call, refusal) for each in reversed(expected))
