@@ -392,7 +392,7 @@ def test_a_lock_that_another_thread_held_is_free_in_a_forked_child() -> None:
 
 
 def open_and_close(fake: Fake) -> None:
-    with OPEN_FAKES.opened(fake):
+    with OPEN_FAKES.opened(fake.core):
         pass
 
 
@@ -418,7 +418,7 @@ def test_an_interrupt_leaves_a_fake_open_or_closed_and_never_half(originals: dic
         patched = attributes()
 
     def open_then_close(fake: Fake) -> None:
-        opened = OPEN_FAKES.opened(fake)
+        opened = OPEN_FAKES.opened(fake.core)
         try:
             opened.__enter__()
         except KeyboardInterrupt:
@@ -428,12 +428,12 @@ def test_an_interrupt_leaves_a_fake_open_or_closed_and_never_half(originals: dic
         try:
             opened.__exit__(None, None, None)
         except KeyboardInterrupt:
-            is_open = OPEN_FAKES.newest() is fake
+            is_open = OPEN_FAKES.newest() is fake.core
             assert {name for name in originals if is_same(attributes(), originals, name)} == (
                 {name for name in originals if is_same(patched, originals, name)} if is_open else originals.keys()
             )
             assert lock_is_free()
-            OPEN_FAKES.close(fake)
+            OPEN_FAKES.close(fake.core)
             raise
 
     def check(where: str) -> None:
@@ -456,7 +456,7 @@ def test_an_interrupt_in_an_inner_fake_leaves_the_outer_one_working(
         client = make_client()
 
         def check(where: str) -> None:
-            assert OPEN_FAKES.newest() is outer, where
+            assert OPEN_FAKES.newest() is outer.core, where
             assert client.converse(**question)["output"]["message"]["content"] == [{"text": "outer"}], where
 
         interrupt_everywhere(open_and_close, check, each_step=each_step)
@@ -475,7 +475,7 @@ def test_an_interrupted_call_is_not_held_for_ever(
 
     def call(fake: Fake) -> None:
         fake.always(reply.text("hi"))
-        with OPEN_FAKES.opened(fake):
+        with OPEN_FAKES.opened(fake.core):
             clients[0].converse(**question)
 
     def check(where: str) -> None:
@@ -497,7 +497,7 @@ def test_whoever_is_alone_stays_so_when_a_finalizer_closes_another_fake() -> Non
             OPEN_FAKES._lock.release()
 
     def step() -> None:
-        OPEN_FAKES.close(fake_converse())  # as a finalizer does
+        OPEN_FAKES.close(fake_converse().core)  # as a finalizer does
         in_thread(others_may_enter)
 
     def in_thread(function: Callable[[], None]) -> None:

@@ -358,7 +358,7 @@ class Fake(Scripting):
     def __repr__(self) -> str:
         calls = self.calls
         beside = len(calls.all) - len(calls)
-        parts = [self.core.state, f"{counted(len(calls), 'call')}{f' (and {beside} in .all)' * bool(beside)}"]
+        parts = [self._state, f"{counted(len(calls), 'call')}{f' (and {beside} in .all)' * bool(beside)}"]
         parts += scripted_in_short(self.endpoint.script)
         if self.endpoint.problems:
             parts.append(counted(len(self.endpoint.problems), "problem"))

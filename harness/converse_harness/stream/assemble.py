@@ -69,7 +69,7 @@ def assemble(events: Iterable[StreamEvent | Mapping[str, Any]]) -> Response:
     given: Any = events
     if is_object(given) and "stream" in given:
         raise ReplyError('assemble() got a response of ConverseStream. Give its events: assemble(response["stream"]).')
-    if hasattr(given, "unbroken_events"):  # `given` is a Reply; this package must not import the class Reply
+    if hasattr(given, "fails_after"):  # `given` is a Reply; this package must not import the class Reply
         raise ReplyError(f"assemble() got {shown(given)}. Give its events: assemble(answer.events()).")
     order = StreamOrder()
     draft = _Draft()
