@@ -233,8 +233,8 @@ def test_a_stream_replays_with_the_same_chunks(server: ConverseServer, path: Pat
     with fake_converse(recording(path)):
         assert run_in_asyncio(ask) == recorded
     assert b"".join(recorded[0]) == b"".join(sent)
-    assert recorder.writer is not None
-    assert [data for data, _ in recorder.writer.captured[0].pieces] == sent
+    assert recorder.core.writer is not None
+    assert [data for data, _ in recorder.core.writer.captured[0].pieces] == sent
 
 
 def test_a_chunk_that_comes_in_parts_is_one_piece(path: Path) -> None:
