@@ -287,6 +287,7 @@ def shows_settings(kind: type) -> Callable[[_F], _F]:
         function.__signature__ = signature.replace(parameters=[*others, *settings])
         if function is not taker and taker.__doc__:
             texts = (f"- `{name}`: {SETTINGS[name].plain}; {SETTINGS[name].allowed.said}" for name in types)
+            texts = (re.sub(r"{.*?}", r"`\g<0>`", each) for each in texts)  # as code, since `*` is markup
             listed = (fill(each, 100, subsequent_indent="  ", break_on_hyphens=False) for each in texts)
             taker.__doc__ = "\n".join((inspect.cleandoc(taker.__doc__), "", "The settings:", "", *listed))
         return made

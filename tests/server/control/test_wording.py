@@ -247,6 +247,7 @@ OF_SEVERAL = (
     ".tool_uses has no tool.",
     ".guardrail_blocked: streamed + text is",
     ".retry_after: a whole number of seconds, or of milliseconds",
+    "has no member of ConverseResponse",  # of a botocore that is older than the argument
 )
 """Parts of refusals that are about a whole member."""
 
