@@ -67,9 +67,7 @@ CHANCE: Final[Mapping[str, Chance]] = {
     "frame": Chance("form", "line", "It contains the padding and the ids; its event, if it has one, is compared."),
     "bodyText": Chance("form", "line", "If it is JSON, the JSON is compared, since ids and times can be in it."),
     "bodyBase64": Chance("form", "line", "If it is JSON, the JSON is compared, since ids and times can be in it."),
-    "delta": Chance(
-        "cut", "answer", "A text can be cut into other deltas; a tool input is compared as JSON."
-    ),
+    "delta": Chance("cut", "answer", "A text can be cut into other deltas; a tool input is compared as JSON."),
 }
 """Maps each name of a value that differs by chance to its row. A name that begins with `*` stands for all names that
 end so. The names of JSON members do not count inside JSON of the application (APPLICATION).
