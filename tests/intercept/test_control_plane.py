@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 
 from converse_harness import Fake, UnexpectedCall, bedrock, fake_converse, reply
 from converse_harness.bedrock.models import standing
-from converse_harness.endpoint.control_plane import ANSWERS
+from converse_harness.endpoint.own_answers.control_plane import ANSWERS
 from converse_harness.errors import json_text
 from converse_harness.intercept.clients import create_client
 from tests.intercept.conftest import QUESTION

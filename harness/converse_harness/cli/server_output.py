@@ -29,11 +29,11 @@ from converse_harness.cli.terminal import (
     say,
     say_now,
 )
-from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.call import Call, ForwardedAnswer
 from converse_harness.endpoint.script import Replies, Script
 from converse_harness.errors import ReplyError
 from converse_harness.json_values import member_of, parsed_json
-from converse_harness.recordings.play.play import recording
+from converse_harness.recordings.play.play import OtherRequest, recording
 from converse_harness.reply.body import shorten
 from converse_harness.reply.reply import Reply
 from converse_harness.server.control import FAKES
@@ -153,18 +153,19 @@ def _call_line(id: str, call: Call) -> str:
         answered = f"{cut(call.summary or str(call.status or ''), _SUMMARY):<{_SUMMARY}}"
     streams = call.operation == "ConverseStream" and call.status == 200
     counts = counted(len(call.events), "event") if streams else ""
-    passed_on = call.answered.passed_on
-    last_at = call.answered.taken.last_at if passed_on is None else passed_on().at
+    forwarded = call.of(ForwardedAnswer)
+    last_at = call.answered.taken.last_at if forwarded is None else forwarded.so_far().at
     taken = "" if last_at is None else f"{1000 * last_at:.0f} ms"
     line = f"{fake}{operation:<14}  {call.model_id:<26} {asked:<{_TEXT}}  -> {answered} {counts:>10} {taken:>8}"
     if call.attempt > 1:
         line += f"  attempt {call.attempt}"
     if call.refusal is not None and call.reply is not None and call.reply.plan.recorded is None:
         line += f"  breaks {call.refusal.rule.name}"
-    for note in call.answered.notes:
+    for note in call.notes:
         if call.refusal is None or note.kind != call.refusal.rule.name:
             line += f"  note {note.kind}"
-    if call.answered.differs is not None and (places := call.answered.differs()):
+    other = call.of(OtherRequest)
+    if other is not None and (places := other.places()):
         line += f"  differs from the recording: {places}"
     if call.outcome != "complete":
         line += f"  {call.outcome}"
@@ -174,7 +175,7 @@ def _call_line(id: str, call: Call) -> str:
 def _is_unexpected(call: Call) -> bool:
     """Whether the client received an error, or no answer, because the fake had no reply for the call."""
     failed = call.status >= 400 or bool(call.answered.error)
-    return call.reply is None and call.answered.passed_on is None and failed
+    return call.reply is None and call.of(ForwardedAnswer) is None and failed
 
 
 def _refused(call: Call) -> str:

@@ -15,13 +15,12 @@ from converse_harness.bedrock.guardrails import actions_in, in_json
 from converse_harness.bedrock.rules import Refusal, RuleRequest, refusal_of
 from converse_harness.contract.outcome import Outcome
 from converse_harness.endpoint.call import Call
-from converse_harness.endpoint.history.compare import is_blank
 from converse_harness.endpoint.render import STREAM_ERRORS
 from converse_harness.faults import FAULTS
 from converse_harness.faults.model import Fault, FaultPlacement, Reaction
 from converse_harness.faults.order import OrderFault
 from converse_harness.json_values import is_array, is_object, member_of, object_of, parsed_json
-from converse_harness.reply.body import ErrorBody
+from converse_harness.reply.body import ErrorBody, is_blank
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.assemble import Response
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind

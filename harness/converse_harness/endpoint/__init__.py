@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Final, Unpack, cast
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar, Unpack, cast
 
 from converse_harness import bedrock
 from converse_harness.bedrock.models import stands_for
-from converse_harness.bedrock.rules import Refusal, RuleRequest, notes_of, refusal_of
-from converse_harness.bedrock.rules.request import conversation_in
+from converse_harness.bedrock.rules import Refusal
 from converse_harness.endpoint import failure_texts, operations
-from converse_harness.endpoint.call import CONVERSATIONS, SCRIPTED, Call, CallOutcome
+from converse_harness.endpoint.call import SCRIPTED, Call, CallOutcome, NotesOfCall
 from converse_harness.endpoint.condition import NAMED, check_answer, in_short
-from converse_harness.endpoint.control_plane import ANSWERS
-from converse_harness.endpoint.expected_refusals.expected import RefusalBlock, is_expected
-from converse_harness.endpoint.history.compare import HISTORY_CHANGES, KEEP_ANSWERS, changed_answer
-from converse_harness.endpoint.history.recognise import Conversation
 from converse_harness.endpoint.occasion import Occasion
 from converse_harness.endpoint.outputs import output_response
-from converse_harness.endpoint.prompt_cache.cache import PromptCache
-from converse_harness.endpoint.prompt_cache.rewrites import cache_use
+from converse_harness.endpoint.own_answers.control_plane import ANSWERS
+from converse_harness.endpoint.own_answers.unknown_paths import gets_no_answer, no_answer
 from converse_harness.endpoint.render import Renderer, error_json
-from converse_harness.endpoint.replacing import Replacing
 from converse_harness.endpoint.script import Replies, Responder, Script, Slot, each_reply
-from converse_harness.endpoint.unknown_paths import gets_no_answer, no_answer
+from converse_harness.endpoint.stage import Forward, Stage, StageHooks
+from converse_harness.endpoint.stages import STAGES
 from converse_harness.endpoint.usage import count_tokens
-from converse_harness.errors import ChangedHistory, ConverseHarnessError, DamagedData, ReplyError
+from converse_harness.errors import ConverseHarnessError, DamagedData, RefusedRequest, ReplyError, UnusedReplies
 from converse_harness.faults.model import Transport
 from converse_harness.notes import Note
 from converse_harness.reply.body import ErrorBody
 from converse_harness.reply.operation_output import OperationOutput
 from converse_harness.reply.reply import Reply
-from converse_harness.secrets.mask import mask_headers
+from converse_harness.secrets.mask import mask, mask_headers
 from converse_harness.settings import (
     DEFAULTS,
     OF_ENDPOINT,
@@ -47,20 +43,16 @@ from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.events import encode_event
 from converse_harness.stream.http import Chunk, HttpResponse, Request, error_response, json_response, stream_response
 
+_S = TypeVar("_S", bound=Stage)
+_T = TypeVar("_T")
+
+MakeStage = Callable[["Endpoint"], Stage]
+"""A class of stages, or a function that makes a stage for one Endpoint."""
+
 _GATEWAY_STATUS: Final = {"SerializationException": 400, "UnknownOperationException": 404}
 """The HTTP statuses of two errors that are missing in the model of its API that AWS publishes.
 
 The second one is the fake's own error, for an operation of Bedrock that it cannot answer.
-"""
-
-_SOCKETS: Final = ("server", "asgi")
-"""The transports that send each chunk without waiting until the client has read it."""
-
-_REPLACED: Final = "again"
-"""The name (`Slot.place`) of each reply that comes from `Endpoint.replacing` and not from the script."""
-
-_TIME_TO_LEAVE: Final = 1.0
-"""Seconds that a client has to disconnect after the last chunk of a partial recording, if `transport` is in _SOCKETS.
 """
 
 
@@ -72,7 +64,8 @@ class Exchange:
     response: HttpResponse
     taken: SentChunks
     """The list to which the transport appends each chunk that the client received."""
-    on_ended: Callable[[Call], None] | None = None
+    on_ended: tuple[Callable[[Call], None], ...] = ()
+    """The methods `ended` of the stages."""
     captured: None = field(default=None, init=False)
     """Always None, which means that the call is not forwarded to a real service."""
 
@@ -81,10 +74,9 @@ class Exchange:
 
         If an outcome is already stored, do nothing.
         """
-        if self.call.answered.outcome == "still running":
-            self.call.answered.outcome = outcome
-            if self.on_ended is not None:
-                self.on_ended(self.call)
+        if self.call.answered.end(outcome):
+            for ended in self.on_ended:
+                ended(self.call)
 
 
 @shows_settings(EndpointSettings)
@@ -123,36 +115,57 @@ class Endpoint:
         self.history: HistoryLevel = chosen["history"]
         self.script = Script()
         self.script.add(replies)
+        self.cache_minimum: int | None = chosen["cache_minimum"]
         self.calls: list[Call] = []
-        self.conversation = Conversation(self.calls)
         self.problems: list[ConverseHarnessError | Exception] = []
         self.notes: list[Note] = []
-        self.expected: list[RefusalBlock] = []
-        """The `with fake.refuses(...)` blocks in which the test is now, the outermost first."""
-        self.blocks: list[RefusalBlock] = []
-        """All context managers that `Fake.refuses` has returned, even those that no `with` statement has entered."""
-        self.asked: RuleRequest | None = None
-        """The latest request that was checked against the rules."""
         self.transport: Transport | None = transport
-        self.replacing: Replacing | None = None
-        """The object that replaces replies while a test runs a second time; None if no replies are replaced.
-
-        In the first run of the test, it may be an object that changes nothing and only observes the replies.
-        """
-        self.on_ended: Callable[[Call], None] | None = None
-        """A function that gets each Call when its answer has ended. It runs in any thread, so it must not block."""
+        self.lock: AbstractContextManager[object] = nullcontext()
+        """The lock under which calls arrive, and under which the script changes. A Fake replaces it by a real lock."""
+        self.attached: tuple[MakeStage, ...] = ()
+        """What made the stages that came by `attach`."""
+        self._built_in: list[Stage] = [make(self) for make in STAGES]
+        self._attached: dict[MakeStage, Stage] = {}
+        self._added: list[Stage] = []
+        self._on = StageHooks(self._built_in)
+        self._renderer = Renderer()
         self.check(*replies)
-        self.cache = PromptCache(self.conversation.parent, chosen["cache_minimum"])
-        self._renderer = Renderer(self.cache)
 
-    def exchange(self, request: Request, *, operation: str | None = None) -> Exchange:
-        """Answer one request. Give `operation` only if the path of the request does not show the operation."""
-        call = self.receive(request, operation=operation)
-        try:
-            slot = self.choose(call)
-        except Exception as error:  # noqa: BLE001 - an error of a predicate or match function must fail the test
-            return self.fail(call, error)
-        return self.answer(call, slot)
+    def exchange(self, request: Request, *, operation: str | None = None) -> Exchange | Forward:
+        """Answer one request, or return a Forward. This method is the life of a call, and asks the stages in turn.
+
+        Give `operation` only if the path of the request does not show the operation.
+        """
+        on = self._on
+        with self.lock:  # one call after the other; of the user's code, only conditions and match functions run here
+            call = self.receive(request, operation=operation)
+            try:
+                for received in on.received:
+                    received(call)
+                refusal = _first(on.refusal, call)
+                source = _first(on.source if refusal is None else on.source_of_refused, call)
+            except Exception as error:  # noqa: BLE001 - an error of a condition or match function must fail the test
+                return self.fail(call, error)
+        try:  # several calls at once, because a function of the user may make the reply
+            answer = self._scripted(call, source) if isinstance(source, Slot) else None
+            reply = self._reply(call, answer, refusal) if isinstance(answer, Reply) else None
+            for accepted in on.accepted:
+                accepted(call, reply)
+            if isinstance(source, Forward):
+                return source
+            if reply is not None and isinstance(source, Slot):
+                call.answered.reply = reply
+                response = self._renderer.render(reply, Occasion(self.seed, source.place, call, on.usage))
+                for sending in on.sending:
+                    response = sending(call, reply, response)
+            elif isinstance(answer, OperationOutput):
+                response = output_response(call.operation or "", answer.members, self._request_id(call))
+                call.answered.reply = answer
+            else:
+                response = self._without_reply(call, refusal)
+        except Exception as error:  # noqa: BLE001 - what a scripted function raises must fail the test
+            return self.fail(call, error, source)
+        return self._answered(call, response)
 
     def receive(self, request: Request, *, operation: str | None = None) -> Call:
         """Parse a request, append the resulting Call to `calls`, and return it."""
@@ -167,81 +180,78 @@ class Endpoint:
         if self.models:
             model = stands_for(self.models, model)
         call = Call(self.received, name, shown, path_params, body, malformed, model)
-        call.answered.cache = cache_use
         if self.keep_calls is not None and len(self.calls) == self.keep_calls:
-            self.conversation.forget(self.calls.pop(0))
-            if not call.number % self.keep_calls:
-                self.cache.forget(call.number - self.keep_calls)
+            dropped = self.calls.pop(0)
+            for forgotten in self._on.forgotten:
+                forgotten(dropped)
         self.calls.append(call)
         return call
 
-    def choose(self, call: Call) -> Slot | None:
-        """Choose the reply to a call, and store the call's refusal and notes in `call.answered`.
+    def fail(self, call: Call, error: Exception, source: Slot | Forward | None = None) -> Exchange:
+        """Answer with an HTTP error, because a function of the user raised `error`; add `error` to `problems`.
 
-        Return None if neither the script nor `replacing` has a reply. If Bedrock would refuse the call, the script
-        answers it only from a recording, unless `rules` is "warn" or "off". Raises what a predicate of the user raises,
-        and MatchFailed if the user's match function of a recording raises an error.
+        If the function is in the Slot `source`, a note about it is added to the error.
         """
-        history: Sequence[Note] = ()
-        if self.history != "off" and call.operation in SCRIPTED and call.turn > 1:
-            call.answered.notes = history = self._changes_of_history(call)
-            self.notes += history
-        refusal, noted = None, list[Refusal]()
-        if call.operation in CONVERSATIONS and call.malformed is None and self.rules != "off":
-            body = conversation_in(call.operation, call.body)
-            self.asked = asked = RuleRequest(call.operation, call.model_id, body, call.stands_for)
-            refusal, noted = refusal_of(asked, self.rules), [*notes_of(asked)]
-        call.answered.refusal = refusal
-        if refusal is not None and self.rules == "warn":
-            noted.insert(0, refusal)
-        refused = refusal is not None and self.rules != "warn"
-        replacing = self.replacing if call.operation in SCRIPTED else None
-        again = None if replacing is None or refused else replacing.again(call)
-        slot = self.script.choose(call, refused=refused) if again is None else Slot(again, _REPLACED, None)
-        if replacing is not None and slot is None and (beyond := replacing.beyond(call, refused=refused)) is not None:
-            slot = Slot(beyond, _REPLACED, None)
-        # A call with a recorded reply gets no notes, because Bedrock accepted the recorded request.
-        if noted and not (slot and isinstance(slot.responder, Reply) and slot.responder.plan.recorded):
-            notes = [Note(each.rule.name, failure_texts.noted_request(call, each), call.number) for each in noted]
-            call.answered.notes = [*history, *notes]
-        return slot
-
-    def _changes_of_history(self, call: Call) -> Sequence[Note]:
-        """Return a note for each change that the messages of a call make to an earlier answer.
-
-        With history="fail", add one error about all changes to `problems`, and return no notes.
-        """
-        changes = [*self.conversation.changes(call)]
-        texts = [changed_answer(call, each) for each in changes]
-        if changes and self.history == "fail":
-            self.problems.append(ChangedHistory("\n\n".join(texts) + "\n\n", KEEP_ANSWERS))
-            return ()
-        return [
-            Note(each.kind, f"{text}\n\n{KEEP_ANSWERS.python}", call.number, f"{text}\n\n{KEEP_ANSWERS.json}")
-            for each, text in zip(changes, texts, strict=True)
-        ]
-
-    def answer(self, call: Call, slot: Slot | None) -> Exchange:
-        """Answer a call with the reply in `slot`, or with the reply that the function in `slot` returns.
-
-        If `slot` is None, the answer is the fake's own answer to the operation, or an error.
-        """
-        try:
-            response = self._respond(call, slot)
-        except Exception as error:  # noqa: BLE001 - what a scripted function raises must fail the test
-            if slot is not None:
-                slot.blame(error, call)
-            return self.fail(call, error)
-        call.answered.status = response.status
-        return Exchange(call, response, call.answered.taken, self.on_ended)
-
-    def fail(self, call: Call, error: Exception) -> Exchange:
-        """Answer with an HTTP error, because a function of the user raised `error`; add `error` to `problems`."""
+        if isinstance(source, Slot):
+            source.blame(error, call)
         self.problems.append(error)
         call.answered.error = in_short(error, call)
-        response = self._refused(call, call.answered.error)
-        call.answered.status = response.status
-        return Exchange(call, response, call.answered.taken, self.on_ended)
+        return self._answered(call, self._error(call, call.answered.error))
+
+    def note(self, call: Call, note: Note) -> None:
+        """Add a note about a call."""
+        notes = call.of(NotesOfCall)
+        if notes is None:
+            call.keep(NotesOfCall, notes := NotesOfCall())
+        notes.append(note)
+        self.notes.append(note)
+
+    def wants(self, call: Call, refusal: Refusal) -> bool:
+        """Whether the test expects the refusal of a call, so that it is no problem."""
+        wanted = [wanted(call, refusal) for wanted in self._on.wanted]
+        return any(wanted)  # every stage was asked
+
+    def leftovers(self) -> list[Exception]:
+        """Return the errors about what the test has prepared and not used; none if a stage is lenient."""
+        if any(stage.lenient for stage in self.stages):
+            return []
+        left = [each for leftovers in self._on.leftovers for each in leftovers()]
+        lines = [each for each in left if isinstance(each, str)]
+        errors = [each for each in left if not isinstance(each, str)]
+        return [UnusedReplies(mask("\n".join(lines))), *errors] if lines else errors
+
+    @property
+    def stages(self) -> list[Stage]:
+        """The stages, in the order in which their methods are called: the built-in ones, the attached, the added."""
+        return [*self._built_in, *self._attached.values(), *self._added]
+
+    def stage(self, kind: type[_S]) -> _S:
+        """Return the stage of this class. Raises LookupError if there is none."""
+        for stage in self.stages:
+            if isinstance(stage, kind):
+                return stage
+        raise LookupError(f"the endpoint has no stage {kind.__name__}")
+
+    def add(self, make: Callable[[Endpoint], _S]) -> _S:
+        """Make a stage for this Endpoint, append it to `stages`, and return it."""
+        stage = make(self)
+        self._added.append(stage)
+        self._on = StageHooks(self.stages)
+        return stage
+
+    def remove(self, stage: Stage) -> None:
+        """Remove a stage that was added."""
+        self._added.remove(stage)
+        self._on = StageHooks(self.stages)
+
+    def attach(self, makes: tuple[MakeStage, ...]) -> None:
+        """Have the stages that these classes or functions make, and no other attached stages.
+
+        A stage that is already attached is kept.
+        """
+        self.attached = makes
+        self._attached = {make: self._attached.get(make) or make(self) for make in makes}
+        self._on = StageHooks(self.stages)
 
     @property
     def runs_functions(self) -> bool:
@@ -252,64 +262,60 @@ class Endpoint:
         """Return the request id for an answer that does not come from the script."""
         return Occasion(self.seed, "", call).request_id
 
-    def _refused(self, call: Call, message: str, error: str = "ValidationException") -> HttpResponse:
+    def _error(self, call: Call, message: str, error: str = "ValidationException") -> HttpResponse:
         status = _GATEWAY_STATUS.get(error) or bedrock.all_errors()[error].status
         return error_response(error, status, error_json(error, {"message": message}), self._request_id(call))
 
-    def _respond(self, call: Call, slot: Slot | None) -> HttpResponse:
-        if call.answered.notes:
-            self.notes += [note for note in call.answered.notes if note.kind not in HISTORY_CHANGES]
-        if slot is not None:
-            call.answered.line = slot.line
-            return self._scripted(call, slot)
-        refusal = call.answered.refusal
-        if refusal is not None and self.rules != "warn":
-            if not is_expected(self.expected, call, refusal):
+    def _answered(self, call: Call, response: HttpResponse) -> Exchange:
+        call.answered.status = response.status
+        return Exchange(call, response, call.answered.taken, self._on.ended)
+
+    def _refused(self, call: Call, refusal: Refusal) -> HttpResponse:
+        """Answer as Bedrock refuses a call. The refusal is a problem unless the test expects it."""
+        if not self.wants(call, refusal):
+            if call.operation in SCRIPTED:
                 problem = failure_texts.refused_request(call, refusal)
-                if call.operation in SCRIPTED:
-                    self.problems.append(problem)
-                else:  # a client that counts tokens can count by itself, and goes on
-                    self._note_refusal(call, refusal)
-                for block in self.expected:
-                    block.missed.append((call, refusal, problem))
-            if refusal.rule.framed and call.operation == "ConverseStream":
-                event = {"validationException": {"message": refusal.message}}
-                return stream_response([Chunk(encode_event(event), 0.0, event)], self._request_id(call))
-            return self._refused(call, refusal.message, refusal.rule.error)
+                call.keep(RefusedRequest, problem)
+                self.problems.append(problem)
+            else:  # a client that counts tokens can count by itself, and goes on
+                self.note(call, Note(refusal.rule.name, failure_texts.noted_request(call, refusal), call.number))
+        if refusal.rule.framed and call.operation == "ConverseStream":
+            event = {"validationException": {"message": refusal.message}}
+            return stream_response([Chunk(encode_event(event), 0.0, event)], self._request_id(call))
+        return self._error(call, refusal.message, refusal.rule.error)
+
+    def _scripted(self, call: Call, slot: Slot) -> Reply | OperationOutput:
+        """Return the reply or the output in a slot, or the one that the function in the slot returns."""
+        call.answered.line = slot.line
+        responder = slot.responder
+        result: object = responder if isinstance(responder, Reply | OperationOutput) else responder(call)
+        if isinstance(result, Reply):
+            return result
+        if call.operation not in SCRIPTED:
+            members = cast("Mapping[str, Any]", result)
+            return result if isinstance(result, OperationOutput) else OperationOutput(members)
+        raise ReplyError(
+            f"{slot.summary} returned {result!r}; it must return a Reply, made by reply.text(...) or its like."
+        )
+
+    def _reply(self, call: Call, reply: Reply, refusal: Refusal | None) -> Reply:
+        """Return the reply to send in place of the script's. Raises ReplyError if it cannot be sent."""
+        if refusal is not None and isinstance(reply.plan.body, ErrorBody):
+            # The message that Bedrock has sent takes the place of the one that the rule predicts.
+            self.wants(call, refusal._replace(message=str(reply.plan.body.members.get("message", ""))))
+        for instead in self._on.instead:
+            reply = instead(call, reply)
+        reply.plan.check_sendable(self.transport)
+        check_answer(call.operation, reply)
+        return reply
+
+    def _without_reply(self, call: Call, refusal: Refusal | None) -> HttpResponse:
+        """Answer a call for which no stage has a reply: with the fake's own answer, or with an error."""
+        if refusal is not None:
+            return self._refused(call, refusal)
         if call.malformed is not None:
             self.problems.append(failure_texts.malformed_request(call))
-            return self._refused(call, call.malformed, "SerializationException")
-        return self._by_default(call)
-
-    def _note_refusal(self, call: Call, refusal: Refusal) -> None:
-        note = Note(refusal.rule.name, failure_texts.noted_request(call, refusal), call.number)
-        call.answered.notes = [note, *call.answered.notes]
-        self.notes.append(note)
-
-    def _scripted(self, call: Call, slot: Slot) -> HttpResponse:
-        responder = slot.responder
-        result = responder if isinstance(responder, Reply | OperationOutput) else responder(call)
-        if not isinstance(result, Reply) and call.operation not in SCRIPTED:
-            output = result if isinstance(result, OperationOutput) else OperationOutput(result)
-            response = output_response(call.operation or "", output.members, self._request_id(call))
-            call.answered.output = output
-            return response
-        reply: object = result
-        if not isinstance(reply, Reply):
-            raise ReplyError(
-                f"{slot.summary} returned {result!r}; it must return a Reply, made by reply.text(...) or its like."
-            )
-        refusal = call.answered.refusal
-        # Bedrock's recorded message takes the place of the message that the rule predicts.
-        if refusal is not None and isinstance(reply.plan.body, ErrorBody):
-            message = str(reply.plan.body.members.get("message", ""))
-            is_expected(self.expected, call, refusal._replace(message=message))
-        if self.replacing is not None and slot.place != _REPLACED and call.operation in SCRIPTED:
-            reply = self.replacing.instead(call, reply, self.transport)
-        return self._render(call, reply, slot.place)
-
-    def _by_default(self, call: Call) -> HttpResponse:
-        """Answer a call for which the script has no reply: with the fake's own answer, or with an error."""
+            return self._error(call, call.malformed, "SerializationException")
         own = None if self.script.ran_out(call) else self._own_answer(call)
         if own is not None:
             return own
@@ -322,7 +328,7 @@ class Endpoint:
                 self.problems.append(problem)
                 return no_answer(call, self._request_id(call))
         self.problems.append(problem)
-        return self._refused(call, str(problem).partition("\n")[0], error)
+        return self._error(call, str(problem).partition("\n")[0], error)
 
     def _own_answer(self, call: Call) -> HttpResponse | None:
         """Return the answer that the fake computes without a script; None if it cannot answer this call."""
@@ -334,34 +340,19 @@ class Endpoint:
         known = None if answer is None else answer(call, self.models)
         return None if known is None else output_response(call.operation or "", known, self._request_id(call))
 
-    def _render(self, call: Call, reply: Reply, place: str = "") -> HttpResponse:
-        reply.plan.check_sendable(self.transport)
-        check_answer(call.operation, reply)
-        call.answered.reply = reply
-        response = self._renderer.render(reply, Occasion(self.seed, place, call))
-        recorded = reply.plan.recorded
-        if recorded is None or not recorded.partial or recorded.operation != call.operation:
-            return response
-        return replace(response, chunks=self._as_far_as_recorded(response.chunks, call))
-
-    def _as_far_as_recorded(self, chunks: Iterable[Chunk], call: Call) -> Iterator[Chunk]:
-        """Yield the chunks of a partial recording, then raise UnexpectedCall if the client reads on.
-
-        The recorded client disconnected after these chunks, so the rest of the answer is unknown. Transports fetch one
-        chunk ahead. Therefore an empty chunk precedes the error, so that only a client that reads on gets the error.
-        For a transport in _SOCKETS, the client first has _TIME_TO_LEAVE seconds to disconnect.
-        """
-        yield from chunks
-        yield Chunk(b"", _TIME_TO_LEAVE if self.transport in _SOCKETS else 0.0)
-        problem = failure_texts.recorded_no_further(call)
-        self.problems.append(problem)
-        raise problem
-
     def check(self, *responders: object) -> None:
         """Raise ReplyError if the transport cannot send one of the replies in `responders`. Ignore functions."""
         for responder in each_reply(responders):
             if isinstance(responder, Reply):
                 responder.plan.check_sendable(self.transport)
+
+
+def _first(ask: Iterable[Callable[[Call], _T | None]], call: Call) -> _T | None:
+    """Return the first result of these methods that is not None; the others are not called."""
+    for each in ask:
+        if (found := each(call)) is not None:
+            return found
+    return None
 
 
 def _parse(operation: str | None, body: bytes) -> tuple[Mapping[str, Any], str | None]:

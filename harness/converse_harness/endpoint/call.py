@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import methodcaller
-from typing import Any, Final, Literal, NamedTuple, SupportsIndex, cast, overload
+from typing import Any, Final, Literal, NamedTuple, SupportsIndex, TypeVar, cast, overload
 
 from converse_harness import bedrock
 from converse_harness.bedrock.rules import Refusal
@@ -31,6 +31,8 @@ SCRIPTED: Final = ("Converse", "ConverseStream")
 
 CONVERSATIONS: Final = (*SCRIPTED, "CountTokens")
 """The operations whose request contains a conversation. In other requests, `messages` may have another meaning."""
+
+_T = TypeVar("_T")
 
 _ROLE: Final = methodcaller("get", "role")
 
@@ -70,14 +72,13 @@ class CacheUse(NamedTuple):
     certain: bool = True
 
 
-@dataclass(slots=True, weakref_slot=True)
+@dataclass(slots=True)
 class Answered:
     """The answer to a Call. The Endpoint and the transport set its fields while the answer is made and sent."""
 
     status: int = 0
-    reply: Reply | None = None
-    output: OperationOutput | None = None
-    """The scripted answer if it is an OperationOutput, for example of CountTokens; None if it is a Reply."""
+    reply: Reply | OperationOutput | None = None
+    """The reply or the output that the script gave; None if the answer does not come from the script."""
     error: str = ""
     """The text of the error that replaced the answer; empty if there was none.
 
@@ -89,25 +90,13 @@ class Answered:
     taken: SentChunks = field(default_factory=SentChunks)
     outcome: CallOutcome = "still running"
     waited: float = 0.0
-    refusal: Refusal | None = None
-    notes: Sequence[Note] = ()
-    cache: Callable[[Call], CacheUse] = field(init=False)
-    """The function that computes the value of `Call.cache`. For each Call, the Endpoint sets this field."""
-    """The function that makes the HTML of a Call for a notebook."""
-    prompt: object = None
-    """The PromptUse of the call; `use_of` returns it."""
-    parent: Callable[[], Call | None] | None = None
-    """A function that returns the value of `Call.parent`; None until the parent has been looked up."""
-    differs: Callable[[], str] | None = None
-    """A function that returns the paths of the differences between the request and the recorded request, except ids.
 
-    The field is None if the answer is not from a recording, or if the two requests are equal.
-    """
-    passed_on: Callable[[], ForwardedCall] | None = None
-    """A function that returns the part of a real service's answer that the client has received.
-
-    The field is None if the fake answered the call itself.
-    """
+    def end(self, outcome: CallOutcome) -> bool:
+        """Store the outcome of the answer, and return True. If an outcome is already stored, return False."""
+        if self.outcome != "still running":
+            return False
+        self.outcome = outcome
+        return True
 
 
 class ForwardedCall(NamedTuple):
@@ -122,6 +111,44 @@ class ForwardedCall(NamedTuple):
     response: Response | None
     summary: str
     at: float
+
+
+class ForwardedAnswer:
+    """The answer of a real service to a forwarded call. `Call.of` returns None if the fake answered the call itself."""
+
+    __slots__ = ()
+
+    def so_far(self) -> ForwardedCall:
+        """Return the part of the answer that the client has received."""
+        raise NotImplementedError
+
+
+class ParentOfCall:
+    """The way to the parent of a call. The stage that compares the histories of requests stores it."""
+
+    __slots__ = ()
+
+    def parent(self, call: Call) -> Call | None:
+        """Return the parent of the call."""
+        raise NotImplementedError
+
+
+class CacheOfCall:
+    """The use of the prompt cache by a call. The stage of the prompt cache stores it."""
+
+    __slots__ = ()
+
+    def used(self, call: Call) -> CacheUse:
+        """Return the tokens that the call read and wrote."""
+        raise NotImplementedError
+
+    def lines(self, call: Call) -> list[str]:
+        """Return the lines about the cache in the transcript of the call."""
+        raise NotImplementedError
+
+
+class NotesOfCall(list[Note]):
+    """The notes about a call, in the order in which they were made."""
 
 
 @with_methods_of_features
@@ -155,6 +182,15 @@ class Call:
     malformed: str | None = None
     stands_for: str = ""
     answered: Answered = field(default_factory=Answered)
+    _known: dict[type, Any] = field(default_factory=dict[type, Any], init=False)
+
+    def of(self, kind: type[_T]) -> _T | None:
+        """Return what a stage has stored of this call as a value of this class; None if there is no such value."""
+        return cast("_T | None", self._known.get(kind))
+
+    def keep(self, kind: type[_T], value: _T) -> None:
+        """Store what a stage knows of this call. `of(kind)` returns it; an earlier value of this class is replaced."""
+        self._known[kind] = value
 
     @property
     def model_id(self) -> str:
@@ -257,18 +293,24 @@ class Call:
     @property
     def status(self) -> int:
         """The HTTP status of the answer; 0 for a connection failure."""
-        passed_on = self.answered.passed_on
-        return self.answered.status if passed_on is None else passed_on().status
+        forwarded = self.of(ForwardedAnswer)
+        return self.answered.status if forwarded is None else forwarded.so_far().status
 
     @property
     def reply(self) -> Reply | None:
         """The Reply that answered the call; None if no Reply answered."""
-        return self.answered.reply
+        reply = self.answered.reply
+        return reply if isinstance(reply, Reply) else None
 
     @property
     def refusal(self) -> Refusal | None:
         """The refusal that Bedrock would send; None if the request breaks no rule, or if no rule was checked."""
-        return self.answered.refusal
+        return self.of(Refusal)
+
+    @property
+    def notes(self) -> Sequence[Note]:
+        """The notes about the call, for example that Bedrock may refuse it, or that it changes an earlier answer."""
+        return tuple(self.of(NotesOfCall) or ())
 
     @property
     def cache(self) -> CacheUse:
@@ -276,32 +318,34 @@ class Call:
 
         For a recorded answer, these are the numbers in its usage.
         """
-        return self.answered.cache(self)
+        known = self.of(CacheOfCall)
+        return CacheUse() if known is None else known.used(self)
 
     @property
     def parent(self) -> Call | None:
-        """The call that this call continues; None for the first call of a conversation, or if `history` is "off".
+        """The call that this call continues; None for the first call of a conversation.
 
         The last answer of this fake in the messages of this call is the answer to the parent. The value is also None if
         the fake has dropped the parent.
         """
-        return self.answered.parent() if self.answered.parent is not None else None
+        known = self.of(ParentOfCall)
+        return None if known is None else known.parent(self)
 
     @property
     def summary(self) -> str:
         """The answer in a few words; empty if there was no answer."""
-        if self.answered.passed_on is not None:
-            return self.answered.passed_on().summary
-        answer = self.answered.reply or self.answered.output
-        return answer.summary if answer is not None else ""
+        forwarded = self.of(ForwardedAnswer)
+        if forwarded is not None:
+            return forwarded.so_far().summary
+        return self.answered.reply.summary if self.answered.reply is not None else ""
 
     @property
     def events(self) -> Sequence[SentEvent]:
         """The stream events that the client has received, each with its time."""
-        passed_on = self.answered.passed_on
-        if passed_on is None:
+        forwarded = self.of(ForwardedAnswer)
+        if forwarded is None:
             return (*self.answered.taken.events,)
-        events = ((event, at) for chunk, at in passed_on().taken for event in (chunk.event, *chunk.more))
+        events = ((event, at) for chunk, at in forwarded.so_far().taken for event in (chunk.event, *chunk.more))
         return tuple(SentEvent(event, at) for event, at in events if event)
 
     @property
@@ -312,8 +356,8 @@ class Call:
     @property
     def response(self) -> Response | None:
         """The whole answer, assembled; None after an error, or if the stream is incomplete or in a wrong order."""
-        passed_on = self.answered.passed_on
-        response = (None if passed_on is None else passed_on().response) or self.answered.response
+        forwarded = self.of(ForwardedAnswer)
+        response = (None if forwarded is None else forwarded.so_far().response) or self.answered.response
         if response is not None:
             return response
         try:

@@ -11,15 +11,12 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from converse_harness.bedrock.rules import Refusal, Verdict
-from converse_harness.endpoint.call import SCRIPTED, Call
+from converse_harness.endpoint.call import SCRIPTED, CacheOfCall, Call
 from converse_harness.endpoint.condition import NAMED
-from converse_harness.endpoint.control_plane import ANSWERS, why_unknown
-from converse_harness.endpoint.expected_refusals.expected import RefusalBlock
 from converse_harness.endpoint.outputs import no_handler
-from converse_harness.endpoint.prompt_cache.cache import use_of
-from converse_harness.endpoint.prompt_cache.rewrites import rewrite_of
+from converse_harness.endpoint.own_answers.control_plane import ANSWERS, why_unknown
+from converse_harness.endpoint.own_answers.unknown_paths import problem_of
 from converse_harness.endpoint.script import NOT_USED, Missed, Script, Slot, describe
-from converse_harness.endpoint.unknown_paths import problem_of
 from converse_harness.errors import Advice, RefusedRequest, UnexpectedCall, UnusedReplies
 from converse_harness.secrets.mask import mask
 from converse_harness.user_lines import UserLine
@@ -268,24 +265,14 @@ def unused_replies(script: Script, calls: Sequence[Call], unused: Sequence[Slot]
     return UnusedReplies(Advice(text(in_json=False), text(in_json=True)), _ADVICE["unused"])
 
 
-def forgotten(script: Script, blocks: Sequence[RefusalBlock]) -> UnusedReplies | None:
-    """Return the error for each `when` without a reply and each `refuses` that no `with` statement entered.
-
-    Return None if there is no such `when` or `refuses`.
-    """
-    found = [
+def forgotten(script: Script) -> list[str]:
+    """Return a line about each `when` without a reply."""
+    return [
         f"{queue.condition}{_at(queue.condition.line)} has no reply, so it does nothing. Write .script(...) or "
         ".always(...) behind it."
         for queue in script.whens
         if queue.condition is not None and not queue.was_filled
     ]
-    found += [
-        f"{block!r}{_at(block.line)} was not entered, so it expects nothing. Write it as a block: "
-        f'with converse.refuses("{block.rule.name}"): ...'
-        for block in blocks
-        if not block.was_entered
-    ]
-    return UnusedReplies(mask("\n".join(found))) if found else None
 
 
 def _at(line: UserLine | None) -> str:
@@ -345,8 +332,9 @@ def transcript(calls: Sequence[Call]) -> str:
         if call.tool_names:
             lines.append(f"    tools    {', '.join(call.tool_names)}")
         lines.append(f"    answer   {call.outline}")
-        lines += [f"    cache    {line}" for line in _cached(call)]
-        for note in call.answered.notes:
+        cache = call.of(CacheOfCall)
+        lines += [f"    cache    {line}" for line in (cache.lines(call) if cache is not None else ())]
+        for note in call.notes:
             lines.append(f"    note     {note.kind}: {note.text.partition(chr(10))[0]}")
         if call.answered.waited:
             lines.append(f"    waited   {call.answered.waited:.2f} s before the next attempt, skipped")
@@ -354,15 +342,6 @@ def transcript(calls: Sequence[Call]) -> str:
             body = json.dumps(event, ensure_ascii=False, default=lambda value: f"<{len(value)} bytes>")
             lines.append(f"    {1000 * at:7.1f} ms  {body}")
     return mask("\n".join(lines))
-
-
-def _cached(call: Call) -> list[str]:
-    use = use_of(call)
-    if use is None or use.implicit:
-        return []
-    rewrite = rewrite_of(use)
-    counted = f"{use.read:,} tokens read, {use.written:,} written"
-    return [counted, *(str(rewrite).splitlines() if rewrite is not None else ())]
 
 
 def _column(title: str, rows: Sequence[tuple[str, str]]) -> str:

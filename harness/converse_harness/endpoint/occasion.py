@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import shake_256
 from typing import Any, Final, Literal, NamedTuple
 
 from converse_harness.bedrock.answer_members import tool_use_type
 from converse_harness.bedrock.families import Family, family_of
 from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.usage import Count
 from converse_harness.reply.body import UNNAMED_TOOL_USE, MessageBody
 
 _UUID_VARIANTS: Final = "89ab" * 4
@@ -22,11 +23,15 @@ def digest(seed: int, place: str, what: str, size: int) -> bytes:
 
 
 class Occasion(NamedTuple):
-    """One use of a reply: the seed of the Endpoint, the name of the reply's Slot (`place`), and the answered call."""
+    """One use of a reply: the seed of the Endpoint, the name of the reply's Slot (`place`), and the answered call.
+
+    `counts` are the methods `usage` of the stages, which count the tokens of the answer.
+    """
 
     seed: int
     place: str
     call: Call
+    counts: Sequence[Count] = ()
 
     @property
     def family(self) -> Family:

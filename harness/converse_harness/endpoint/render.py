@@ -17,8 +17,7 @@ from converse_harness.bedrock import guardrails
 from converse_harness.bedrock.families import Family
 from converse_harness.endpoint import operations
 from converse_harness.endpoint.occasion import Occasion, ToolUseMembers, digest, whole_block, whole_start
-from converse_harness.endpoint.prompt_cache.cache import PromptCache
-from converse_harness.endpoint.unknown_paths import no_answer
+from converse_harness.endpoint.own_answers.unknown_paths import no_answer
 from converse_harness.endpoint.usage import usage
 from converse_harness.errors import ReplyError, StreamOrderError
 from converse_harness.faults.model import Change, FaultPlacement
@@ -57,8 +56,7 @@ The models of a family cut texts into chunks in the same way.
 class Renderer:
     """Renders replies; caches the frames of recently rendered streams."""
 
-    def __init__(self, cache: PromptCache) -> None:
-        self._cache = cache
+    def __init__(self) -> None:
         self._frames: dict[_FramesKey, Frames] = {}
 
     def render(self, reply: Reply, occasion: Occasion) -> HttpResponse:
@@ -78,7 +76,6 @@ class Renderer:
                     f"{reply.summary}: only a stream can be broken by {placement.fault.name}, and the client "
                     f"called {occasion.call.operation}, which answers with one whole body."
                 )
-        prompt = occasion.call.answered.prompt = self._cache.use(occasion.call)
         recorded = reply.plan.recorded
         if recorded is None or recorded.operation != occasion.call.operation:
             response = self._sound(reply, occasion)
@@ -88,9 +85,6 @@ class Renderer:
                 occasion.call.answered.response = _assembled(reply, occasion, ())
         for placement, change in changes:
             response = response if change is None else change(response, placement)
-        is_answer = response.status == 200 and response.failure is None and not isinstance(reply.plan.body, ErrorBody)
-        if prompt is not None and is_answer:
-            self._cache.answered(prompt, reply.plan.pace.first, reply.plan.pace.each * (_count(reply, occasion) - 1))
         return response
 
     def _sound(self, reply: Reply, occasion: Occasion) -> HttpResponse:
@@ -115,7 +109,9 @@ class Renderer:
                 return stream_response(self._stream(reply, occasion), occasion.request_id)
             case _ if occasion.call.operation == operations.OPERATION:
                 body = operations.applied(reply, occasion.call).encode()
-                return json_response(body, occasion.request_id, delay=_pauses(reply, _count(reply, occasion)))
+                return json_response(
+                    body, occasion.request_id, delay=_pauses(reply, reply.plan.later_events(occasion.family))
+                )
             case _:
                 return _whole(reply, occasion)
 
@@ -253,8 +249,8 @@ def _options(body: MessageBody, reply: Reply, occasion: Occasion, sent: int) -> 
         for name in _RETURNED:
             if name in occasion.call.body and bedrock.has_member("ConverseResponse", name):
                 options.setdefault(name, occasion.call.body[name])
-    options["usage"] = usage(occasion.call, body, options.get("usage"))
-    pauses = reply.plan.pace.first + reply.plan.pace.each * sent
+    options["usage"] = usage(occasion.call, body, options.get("usage"), occasion.counts)
+    pauses = _pauses(reply, sent)
     options.setdefault("metrics", {"latencyMs": 250 + 12 * options["usage"]["outputTokens"] + round(1000 * pauses)})
     return options
 
@@ -266,17 +262,17 @@ def _whole(reply: Reply, occasion: Occasion) -> HttpResponse:
     """
     failure = reply.plan.failure
     if failure is not None:
-        return _failed(failure.event, occasion, _pauses(reply, failure.after + 1))
+        return _failed(failure.event, occasion, _pauses(reply, failure.after))
     events = tuple(reply.events()) if isinstance(reply.plan.body, EventsBody) else ()
     if events and is_exception(kind(events[-1])):
-        return _failed(events[-1], occasion, _pauses(reply, len(events)))
+        return _failed(events[-1], occasion, _pauses(reply, len(events) - 1))
     answer = _assembled(reply, occasion, events)
     occasion.call.answered.response = answer
     members = in_aws_form(answer)
     if answer.trace:
         members["trace"] = guardrails.in_json(answer.trace)
     body = bedrock.to_json("ConverseResponse", members).encode()
-    return json_response(body, occasion.request_id, delay=_pauses(reply, _count(reply, occasion)))
+    return json_response(body, occasion.request_id, delay=_pauses(reply, reply.plan.later_events(occasion.family)))
 
 
 def in_aws_form(answer: Assembled) -> dict[str, Any]:
@@ -296,7 +292,7 @@ def _assembled(reply: Reply, occasion: Occasion, events: tuple[dict[str, Any], .
                 f"{reply.summary}: only a stream can carry these events, and the client called Converse, which answers "
                 f"with one whole message. {error}"
             ) from error
-    options = {**body.options, **_options(body, reply, occasion, _count(reply, occasion) - 1)}
+    options = {**body.options, **_options(body, reply, occasion, reply.plan.later_events(occasion.family))}
     said = body.said_by(occasion.family)
     members = occasion.tool_members(body)
     content = [dict(whole_block(block, index, members)) for index, block in enumerate(said)]
@@ -322,13 +318,6 @@ def _failed(event: Mapping[str, Any], occasion: Occasion, delay: float) -> HttpR
     return error_response(shape, status, error_json(shape, known), occasion.request_id, delay=delay)
 
 
-def _count(reply: Reply, occasion: Occasion) -> int:
-    """Return the number of stream events of the reply.
-
-    If there is no pause between events, return 1 to save time, because the number has no effect then.
-    """
-    return sum(1 for _ in reply.events(occasion.family)) if reply.plan.pace.each else 1
-
-
-def _pauses(reply: Reply, events: int) -> float:
-    return reply.plan.pace.first + reply.plan.pace.each * max(0, events - 1)
+def _pauses(reply: Reply, later: int) -> float:
+    """Return the sum of the pauses before the first event of a reply, and before `later` more."""
+    return reply.plan.pace.first + reply.plan.pace.each * later

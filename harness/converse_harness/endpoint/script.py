@@ -387,12 +387,9 @@ class Script:
         """The two queues of `on_operation` for each operation: answers in order, and the function for all other calls.
         """
 
-    def choose(self, call: Call, *, refused: bool = False) -> Slot | None:
-        """Return the slot that answers this call, and mark the slot as used; None if no slot answers.
-
-        A `refused` call is answered only by a recording, which contains Bedrock's real answer.
-        """
-        for queue in self.recordings if refused else self._queues:
+    def take(self, queues: Iterable[Queue], call: Call) -> Slot | None:
+        """Return the slot that answers the call, from the first of these queues that has one, and mark it as used."""
+        for queue in queues:
             slot = queue.next(call) if queue.slots else None
             if slot is not None:
                 slot.used_by.append(call.number)
@@ -471,9 +468,13 @@ class Script:
         return any(queue.runs_functions for queue in self._queues)
 
     @property
+    def conditions(self) -> Sequence[Queue]:
+        """The queues with a condition, and those of other operations."""
+        return [*self.whens, *(queue for both in self.operations.values() for queue in both)]
+
+    @property
     def _queues(self) -> list[Queue]:
-        others = [queue for both in self.operations.values() for queue in both]
-        return [*self.whens, *others, *self.recordings, self.ordered, self.fallback]
+        return [*self.conditions, *self.recordings, self.ordered, self.fallback]
 
 
 def _named(operation: str | None) -> Sequence[str | None]:

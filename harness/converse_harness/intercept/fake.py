@@ -6,15 +6,15 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from copy import copy
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, Unpack
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, Unpack, cast
 from weakref import WeakSet
 
 from converse_harness.endpoint import Endpoint
 from converse_harness.endpoint.call import Call, Calls
-from converse_harness.endpoint.expected_refusals.expected import is_expected
-from converse_harness.endpoint.failure_texts import forgotten, shortened, transcript, unused_replies
-from converse_harness.endpoint.prompt_cache.rewrites import CacheSummary
+from converse_harness.endpoint.failure_texts import shortened, transcript
 from converse_harness.endpoint.script import Replies, Responder, scripted_in_short
+from converse_harness.endpoint.stage import Stage
 from converse_harness.errors import BlockedConnection, RefusedRequest, TransportError, UnexpectedCall
 from converse_harness.features import with_methods_of_features
 from converse_harness.intercept import observers
@@ -22,7 +22,8 @@ from converse_harness.intercept.clients import KEYS
 from converse_harness.intercept.guard import children
 from converse_harness.intercept.scripting import Scripting
 from converse_harness.notes import Note, hand_in, withdraw
-from converse_harness.secrets.process import see_environ
+from converse_harness.secrets.mask import header_secrets
+from converse_harness.secrets.process import remember, see_environ
 from converse_harness.settings import DEFAULTS, OF_ENDPOINT, Settings, check_settings, shows_settings
 from converse_harness.stream.http import Request
 from converse_harness.words import counted
@@ -77,7 +78,7 @@ class FakeCore:
         self.where = where
         self.allowed = allowed
         self.attempts = attempts
-        self.lock: AbstractContextManager[object] = threading.RLock()
+        endpoint.lock = threading.RLock()
         self.state: Literal["not open", "open", "closed"] = "not open"
         self.before: Callable[[], None] | None = None
         """A function that is called before each request is answered. It may raise BlockedConnection."""
@@ -85,9 +86,15 @@ class FakeCore:
         """The number of the endpoint's notes that `check_problems` has handed in, or that the test has read."""
         self._sleeps = sleeps
         self._writer: SessionWriter | None = None
+        self._forwarding: Stage | None = None
         self._raised: set[int] = set()
         self._refused_later = 0
         self._first_later = BlockedConnection()
+
+    @property
+    def lock(self) -> AbstractContextManager[object]:
+        """The lock of the endpoint."""
+        return self.endpoint.lock
 
     @property
     def writer(self) -> SessionWriter | None:
@@ -96,7 +103,13 @@ class FakeCore:
 
     @writer.setter
     def writer(self, writer: SessionWriter | None) -> None:
-        self._writer, self.records = writer, writer is not None
+        if self._forwarding is not None:
+            self.endpoint.remove(self._forwarding)
+        self._writer, self.records, self._forwarding = writer, writer is not None, None
+        if writer is not None:
+            from converse_harness.recordings.record.write import Forwarding
+
+            self._forwarding = self.endpoint.add(partial(Forwarding, writer))
 
     @property
     def sleeps(self) -> bool:
@@ -108,24 +121,21 @@ class FakeCore:
         see_environ()
         if self.before is not None:
             self.before()
-        with self.lock:
-            self.endpoint.replacing = observers.replacements[-1]
-            call = self.endpoint.receive(request, operation=operation or None)
-            try:
-                slot = self.endpoint.choose(call)
-            except Exception as error:  # noqa: BLE001 - an error of a predicate or match function must fail the test
-                return self.endpoint.fail(call, error)
-            forwarded = self._writer.forward(call, request) if self._writer is not None and slot is None else None
-            # The real Bedrock will refuse this request. Here, a refusal that the test expects is only recorded as seen.
-            if forwarded is not None and call.refusal is not None:
-                is_expected(self.endpoint.expected, call, call.refusal)
-        for watcher in observers.watchers:
-            watcher(self.endpoint, call)
-        return self.endpoint.answer(call, slot) if forwarded is None else forwarded
+        self.attach()
+        if self.records:
+            remember(*header_secrets(request.headers))
+        # Of the stages, only Forwarding returns a Forward.
+        return cast("AnyExchange", self.endpoint.exchange(request, operation=operation or None))
+
+    def attach(self) -> None:
+        """Have those stages that the pytest run attaches now to the fakes of this process."""
+        if self.endpoint.attached is not observers.attached():
+            with self.lock:
+                self.endpoint.attach(observers.attached())
 
     def take_turns_with(self, other: FakeCore) -> None:
         """Use the other fake's lock for both fakes, so that two fakes of two transports can replay one recording."""
-        self.lock = other.lock
+        self.endpoint.lock = other.endpoint.lock
 
     @property
     def runs_functions(self) -> bool:
@@ -246,17 +256,6 @@ class Fake(Scripting):
         return dict(KEYS)
 
     @property
-    def cache(self) -> CacheSummary:
-        """The calls' use of the prompt cache: tokens read and written, and prefixes that were written repeatedly."""
-        with self.core.lock:
-            self.endpoint.cache.settle()
-            return CacheSummary(list(self.endpoint.calls), self._note)
-
-    def _note(self, note: Note) -> None:
-        if note.kind not in [each.kind for each in self.endpoint.notes]:
-            self.endpoint.notes.append(note)
-
-    @property
     def notes(self) -> list[Note]:
         """The notes about calls so far, for example that Bedrock may refuse a request. `check` does not raise notes.
 
@@ -291,16 +290,9 @@ class Fake(Scripting):
         return problems + self._unused()
 
     def _unused(self) -> list[Exception]:
-        """Return the UnusedReplies errors: for unused replies, and for a `when` or `refuses` that had no effect.
-
-        The list is empty if `unused` is "allow".
-        """
-        replacement = observers.replacements[-1]
-        strict = self._strict_unused and not (replacement and replacement.lenient)
-        unused = self.endpoint.script.unused() if strict else []
-        left = forgotten(self.endpoint.script, self.endpoint.blocks) if strict else None
-        problems: list[Exception] = [] if left is None else [left]
-        return [*problems, unused_replies(self.endpoint.script, self.calls.all, unused)] if unused else problems
+        """Return an error for each thing that the test has prepared and not used, unless `unused` is "allow"."""
+        self.core.attach()
+        return self.endpoint.leftovers() if self._strict_unused else []
 
     # The following methods open and close the fake.
 
@@ -350,10 +342,6 @@ class Fake(Scripting):
     @property
     def _state(self) -> str:
         return self.core.state
-
-    @property
-    def _lock(self) -> AbstractContextManager[object]:
-        return self.core.lock
 
     def __repr__(self) -> str:
         calls = self.calls

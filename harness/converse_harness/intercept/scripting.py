@@ -5,29 +5,23 @@
 
 from __future__ import annotations
 
-import math
-import re
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Self, TypeVar, overload
 
 from converse_harness.endpoint import Endpoint
 from converse_harness.endpoint.call import Call, Calls
 from converse_harness.endpoint.condition import Condition, Pattern
-from converse_harness.endpoint.expected_refusals.expected import ExpectedRefusal, expected_refusal
 from converse_harness.endpoint.failure_texts import unused_replies
 from converse_harness.endpoint.outputs import Answer, check_operation
 from converse_harness.endpoint.script import Queue, Replies, Responder, Slot, check_some
+from converse_harness.endpoint.stages import StagesOfFake
 from converse_harness.errors import Argument, FakeNotOpenWarning, ReplyError
 from converse_harness.faults.model import Transport
 from converse_harness.features import with_methods_of_features
 from converse_harness.literals import ScriptedOperation
 from converse_harness.secrets.mask import mask
 from converse_harness.words import counted, plural
-
-Lock = AbstractContextManager[object]
-"""Type of the lock that protects a script while it changes."""
 
 
 class Scripted:
@@ -37,9 +31,8 @@ class Scripted:
     itself raised an exception.
     """
 
-    def __init__(self, endpoint: Endpoint, lock: Lock, added: Sequence[tuple[Queue, Slot]]) -> None:
+    def __init__(self, endpoint: Endpoint, added: Sequence[tuple[Queue, Slot]]) -> None:
         self._endpoint = endpoint
-        self._lock = lock
         self._queues = {id(queue): queue for queue, _ in added}.values()
         self._slots = [slot for _, slot in added]
 
@@ -58,7 +51,7 @@ class Scripted:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        with self._lock:
+        with self._endpoint.lock:
             left = [slot for slot in self._slots if slot.unused]
             unused = unused_replies(self._endpoint.script, self._endpoint.calls, left) if left else None
             for queue in self._queues:
@@ -85,9 +78,8 @@ _Given = TypeVar("_Given", contravariant=True)
 class When(Generic[_Given]):
     """A condition for calls. The methods add replies for the calls that meet the condition."""
 
-    def __init__(self, endpoint: Endpoint, lock: Lock, queue: Queue) -> None:
+    def __init__(self, endpoint: Endpoint, queue: Queue) -> None:
         self._endpoint = endpoint
-        self._lock = lock
         self._queue = queue
 
     def script(self, *replies: _Given) -> Scripted:
@@ -98,15 +90,15 @@ class When(Generic[_Given]):
         self._queue.was_filled = True  # set this even if a reply is wrong: the wrong reply causes its own error
         check_some(replies, "when().script()")
         self._endpoint.check(*replies)
-        with self._lock:
+        with self._endpoint.lock:
             added = [(self._queue, slot) for slot in self._queue.add(replies, by="when().script()")]
-            return Scripted(self._endpoint, self._lock, added)
+            return Scripted(self._endpoint, added)
 
     def always(self, reply: _Given) -> None:
         """Answer all calls that meet the condition with the same reply."""
         self._queue.was_filled = True
         self._endpoint.check(reply)
-        with self._lock:
+        with self._endpoint.lock:
             self._queue.add([reply], endless=True, by="when().always()")
 
     def __repr__(self) -> str:
@@ -130,7 +122,7 @@ else:
 
 
 @with_methods_of_features
-class Scripting(Improvises):
+class Scripting(StagesOfFake, Improvises):
     """The methods of a Fake for replies, conditions, answers to other operations, expected refusals, and its clock."""
 
     transport: ClassVar[Transport | None] = None
@@ -149,8 +141,8 @@ class Scripting(Improvises):
         check_some(replies, "script()")
         self.endpoint.check(*replies)
         self._warn_if_not_open()
-        with self._lock:
-            return Scripted(self.endpoint, self._lock, self.endpoint.script.add(replies, by="script()"))
+        with self.endpoint.lock:
+            return Scripted(self.endpoint, self.endpoint.script.add(replies, by="script()"))
 
     @overload
     def when(  # type: ignore[overload-overlap]
@@ -207,14 +199,14 @@ class Scripting(Improvises):
             turn=turn,
         )
         self._warn_if_not_open()
-        with self._lock:
-            return When(self.endpoint, self._lock, self.endpoint.script.when(condition))
+        with self.endpoint.lock:
+            return When(self.endpoint, self.endpoint.script.when(condition))
 
     def always(self, reply: Responder) -> None:
         """Answer all calls that no other reply answers, any number of times. A later `always` replaces this one."""
         self.endpoint.check(reply)
         self._warn_if_not_open()
-        with self._lock:
+        with self.endpoint.lock:
             queue = self.endpoint.script.fallback
             before = tuple(queue.slots)
             queue.add([reply], endless=True, by="always()")
@@ -239,38 +231,12 @@ class Scripting(Improvises):
             )
         self.endpoint.check(*answers)
         self._warn_if_not_open()
-        with self._lock:
+        with self.endpoint.lock:
             added = self.endpoint.script.on_operation(name, answers, by=f"on_operation({name!r}, ...)")
-            return Scripted(self.endpoint, self._lock, added)
-
-    def refuses(self, rule: str, *, match: str | re.Pattern[str] | None = None) -> ExpectedRefusal:
-        """Return a context manager for a block in which a request must break this rule; it works like `pytest.raises`.
-
-        The client gets Bedrock's error, and this error does not make the test fail. Leaving the block raises NotRefused
-        if no request broke the rule. `match` is a regular expression that is searched in Bedrock's message. Raises
-        ReplyError for an unknown rule, and for a rule that refuses nothing at the level that the fake's `rules` sets.
-        """
-        made = expected_refusal(self.endpoint, rule, match)
-        self._warn_if_not_open()
-        return made
-
-    def later(self, *, hours: float = 0, minutes: float = 0, seconds: float = 0) -> None:
-        """Advance the fake's own clock by this duration, so that cached prefixes expire.
-
-        Raises ReplyError unless the duration is more than 0.
-        """
-        for name, value in (("hours", hours), ("minutes", minutes), ("seconds", seconds)):
-            if type(value) not in (int, float) or not 0 <= value < math.inf:
-                raise ReplyError(f"later({name}={value!r}): it is a number of {name}, 0 or more, as later(minutes=6).")
-        with self._lock:
-            self.endpoint.cache.later(3600 * hours + 60 * minutes + seconds)
+            return Scripted(self.endpoint, added)
 
     @property
     def _state(self) -> str:
-        raise NotImplementedError
-
-    @property
-    def _lock(self) -> AbstractContextManager[object]:
         raise NotImplementedError
 
     def _warn_if_not_open(self) -> None:

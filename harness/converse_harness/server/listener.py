@@ -30,7 +30,7 @@ from converse_harness.intercept.registry import OPEN_FAKES
 from converse_harness.server.connection import Connection
 from converse_harness.server.front_page import ServerPages
 from converse_harness.server.http.protocol import LIMITS, Limits
-from converse_harness.server.mounts import Mounts, PlainExchange, ServerFake
+from converse_harness.server.mounts import EndedAnswers, Mounts, PlainExchange, ServerFake
 from converse_harness.settings import Settings, shows_settings
 from converse_harness.stream.http import Request
 from converse_harness.words import counted
@@ -496,7 +496,7 @@ class ConverseServer:
         So no client waits for an answer of a closed fake, and no event comes after the fake was closed.
         """
         if self.on_ended is not None:
-            fake.endpoint.on_ended = partial(self.on_ended, fake)
+            fake.endpoint.add(partial(EndedAnswers, partial(self.on_ended, fake)))
         try:
             with OPEN_FAKES.opened(RefusingFake(_NOT_AIMED, fake.core), boto=False, url=fake.url):
                 self._mounts.fakes[prefix] = fake

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, NamedTuple, Self, Unpack
 
-from converse_harness.endpoint.call import CallOutcome
+from converse_harness.endpoint import Endpoint
+from converse_harness.endpoint.call import Call, CallOutcome
 from converse_harness.endpoint.script import Replies, Responder
+from converse_harness.endpoint.stage import Stage
 from converse_harness.errors import CallError
 from converse_harness.intercept.clients import environ
 from converse_harness.intercept.exchange import TransportExchange
@@ -24,6 +26,18 @@ from converse_harness.stream.http import HttpResponse, Request
 
 Mount = Callable[["ServerFake"], AbstractContextManager[object]]
 """A function that returns a context manager for a fake. In its `with` block, a server answers with this fake."""
+
+
+class EndedAnswers(Stage):
+    """Passes each call of a fake to a function when its answer has ended. The function must not block."""
+
+    def __init__(self, on_ended: Callable[[Call], None], endpoint: Endpoint) -> None:
+        super().__init__(endpoint)
+        self._on_ended = on_ended
+
+    def ended(self, call: Call) -> None:
+        """Pass on a call."""
+        self._on_ended(call)
 
 
 class ServerFake(Fake):

@@ -25,7 +25,7 @@ from converse_harness.recordings.session import MissingRecording, open_session, 
 from converse_harness.secrets.mask import mask
 from converse_harness.server.delivery import Arriving
 from converse_harness.server.http.upstream import Upstream, UpstreamAnswer
-from converse_harness.server.mounts import Mount, ServerFake
+from converse_harness.server.mounts import EndedAnswers, Mount, ServerFake
 from converse_harness.settings import Settings
 from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.http import NO_REQUEST_ID, HttpResponse, Request, error_response
@@ -266,7 +266,7 @@ class RecordingFake(ServerFake):
         @contextmanager
         def saved(fake: ServerFake) -> Generator[None, None, None]:
             fake.core.writer = writer
-            fake.endpoint.on_ended = lambda call: on_saved(call, None)
+            fake.endpoint.add(partial(EndedAnswers, lambda call: on_saved(call, None)))
             with self._saver or nullcontext(), mount(fake):
                 yield
 

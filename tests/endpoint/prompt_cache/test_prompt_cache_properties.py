@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from converse_harness import Endpoint, reply
 from converse_harness.bedrock.models import standing
 from converse_harness.endpoint.call import Call
-from converse_harness.endpoint.prompt_cache.blocks import request_weight
 from converse_harness.endpoint.prompt_cache.rewrites import CacheSummary
+from converse_harness.endpoint.prompt_cache.stage import PromptCaching
+from converse_harness.endpoint.usage import request_weight
 from converse_harness.stream.chunk import weigh
 from converse_harness.stream.http import Request
 from tests.profiles import examples
@@ -44,9 +45,8 @@ class Session:
     def __post_init__(self) -> None:
         self.endpoint = Endpoint(rules="off", cache_minimum=self.minimum)
         self.endpoint.script.fallback.add([reply.text("ok")], endless=True)
-        self.endpoint.cache.parent = lambda call: next(
-            (each for each in reversed(self.calls) if each.number < call.number), None
-        )
+        cache = self.endpoint.stage(PromptCaching).cache
+        cache.parent = lambda call: next((each for each in reversed(self.calls) if each.number < call.number), None)
 
     def ask(self, body: Json) -> tuple[int, int, int]:
         """Tokens read, written and neither, as the usage of an answer says."""
@@ -183,7 +183,7 @@ def test_what_is_read_was_written_before_and_lives(
             said = {"role": "user", "content": [*[text(1)] * more, last]}
             body = {**body, "messages": [*body["messages"], said]}
         if pause:
-            session.endpoint.cache.later(pause)
+            session.endpoint.stage(PromptCaching).cache.later(pause)
             now += pause
         prefixes, sizes, ttls = prefixes_of(body)
         whole = session.count(body)
@@ -238,7 +238,7 @@ def test_what_only_grows_is_never_written_again(
     before = 0
     for body, pause in asked:
         if pause:
-            session.endpoint.cache.later(pause)
+            session.endpoint.stage(PromptCaching).cache.later(pause)
         read, written, _ = session.ask(body)
         if not pause and model == KEEPS_THOUGHTS:
             assert read >= before

@@ -12,6 +12,7 @@ import pytest
 from converse_harness import Endpoint, Reply, faults, reply
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.prompt_cache.rewrites import CacheSummary, Rewrites
+from converse_harness.endpoint.prompt_cache.stage import PromptCaching
 from converse_harness.stream.http import Request
 
 Json = dict[str, Any]
@@ -32,7 +33,8 @@ class Agents:
     def __init__(self, *replies: Reply) -> None:
         self.endpoint = Endpoint(*replies, rules="off", cache_minimum=0)
         self.endpoint.script.fallback.add([reply.text("ok")], endless=True)
-        self.endpoint.cache.parent = lambda call: self.parents.get(call.number)
+        cache = self.endpoint.stage(PromptCaching).cache
+        cache.parent = lambda call: self.parents.get(call.number)
         self.parents: dict[int, Call] = {}
 
     def ask(

@@ -17,6 +17,7 @@ from converse_harness.endpoint import Exchange
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.prompt_cache.cache import use_of
 from converse_harness.endpoint.prompt_cache.rewrites import CacheSummary, Rewrites
+from converse_harness.endpoint.prompt_cache.stage import PromptCaching
 from converse_harness.errors import ReplyError
 from converse_harness.stream.chunk import estimate_tokens
 from converse_harness.stream.http import Request
@@ -67,7 +68,8 @@ class Session:
     def goes_on(self) -> None:
         """From now on each call goes on with the conversation of the call before it."""
         calls = self.endpoint.calls
-        self.endpoint.cache.parent = lambda call: calls[call.number - 2] if call.number > 1 else None
+        cache = self.endpoint.stage(PromptCaching).cache
+        cache.parent = lambda call: calls[call.number - 2] if call.number > 1 else None
 
     @property
     def summary(self) -> CacheSummary:
@@ -88,9 +90,9 @@ def test_a_prefix_expires_and_each_read_begins_its_time_anew(point: Json, second
     session, system = Session(), [{"text": LONG}, point]
     session.ask(system=system)
     for _ in range(3):
-        session.endpoint.cache.later(seconds - 1)
+        session.endpoint.stage(PromptCaching).cache.later(seconds - 1)
         assert used(session.ask(system=system)) == (True, False)
-    session.endpoint.cache.later(seconds)
+    session.endpoint.stage(PromptCaching).cache.later(seconds)
     again = session.ask(system=system)
     assert used(again) == (False, True)
     assert not session.rewrites
@@ -102,11 +104,11 @@ def test_two_times_to_live_expire_each_for_itself() -> None:
     session = Session()
     asked: Json = {"system": [{"text": LONG}, HOUR], "messages": [user({"text": LONG}, POINT)]}
     first = session.ask(**asked).cache
-    session.endpoint.cache.later(301)
+    session.endpoint.stage(PromptCaching).cache.later(301)
     second = session.ask(**asked).cache
     assert 0 < second.read < first.written
     assert second.read + second.written == first.written
-    session.endpoint.cache.later(3601)
+    session.endpoint.stage(PromptCaching).cache.later(3601)
     assert session.ask(**asked).cache.read == 0
 
 
@@ -122,16 +124,16 @@ def test_pauses_of_answers_let_time_go_by() -> None:
 def test_what_is_read_further_back_lives_on_too() -> None:
     session, first = Session(), [user({"text": LONG}, POINT)]
     session.ask(messages=first)
-    session.endpoint.cache.later(200)
+    session.endpoint.stage(PromptCaching).cache.later(200)
     assert used(session.ask(messages=[user({"text": LONG}), says("ok"), user({"text": "more"}, POINT)])) == (True, True)
-    session.endpoint.cache.later(200)
+    session.endpoint.stage(PromptCaching).cache.later(200)
     assert used(session.ask(messages=first)) == (True, False)
 
 
 @pytest.mark.parametrize("seconds", [0, -1, math.nan])
 def test_time_goes_only_forward(seconds: float) -> None:
     with pytest.raises(ReplyError, match=r"later\(\) lets"):
-        Session().endpoint.cache.later(seconds)
+        Session().endpoint.stage(PromptCaching).cache.later(seconds)
 
 
 def test_parallel_calls_do_not_read_what_the_other_writes() -> None:
@@ -152,7 +154,7 @@ def test_what_was_not_there_yet_or_had_expired_was_not_written_again() -> None:
     for each in calls:
         each.taken.extend(each.response.chunks)
         each.ended("complete")
-    session.endpoint.cache.later(301)
+    session.endpoint.stage(PromptCaching).cache.later(301)
     session.ask(system=[{"text": f"Now: 3. {LONG}"}, POINT])
     assert not session.rewrites
     session.ask(system=[{"text": f"Now: 4. {LONG}"}, POINT])
@@ -184,9 +186,9 @@ def test_an_error_before_the_stream_writes_and_renews_nothing(answer: Reply) -> 
     assert used(session.ask(system=SYSTEM)) == (False, True)
     session = Session(reply.text("ok"), answer)
     session.ask(system=SYSTEM)
-    session.endpoint.cache.later(200)
+    session.endpoint.stage(PromptCaching).cache.later(200)
     session.ask(system=SYSTEM)
-    session.endpoint.cache.later(200)
+    session.endpoint.stage(PromptCaching).cache.later(200)
     assert used(session.ask(system=SYSTEM)) == (False, True)
 
 
@@ -386,7 +388,8 @@ def test_what_was_about_as_long_as_the_minimum_may_not_have_been_cached() -> Non
 def test_another_model_in_a_conversation_has_a_cache_of_its_own() -> None:
     session = Session()
     messages = [user({"text": "Where to?"}, POINT)]
-    session.endpoint.cache.parent = lambda call: session.endpoint.calls[0] if call.number > 1 else None
+    cache = session.endpoint.stage(PromptCaching).cache
+    cache.parent = lambda call: session.endpoint.calls[0] if call.number > 1 else None
     session.ask(system=[{"text": f"Monday. {LONG}"}, POINT], messages=messages)
     messages += [says("ok"), user({"text": "When?"}, POINT)]
     session.ask(NOVA, system=[{"text": f"Tuesday. {LONG}"}, POINT], messages=messages)
@@ -439,7 +442,7 @@ def test_calls_that_are_let_go_leave_what_others_still_read() -> None:
         assert used(session.ask(system=SYSTEM)) == (number > 0, number == 0)
         history += [says("ok"), user({"text": str(number)})]
         asked.append(ref(session.ask(messages=[*history[:-1], user(*history[-1]["content"], POINT)])))
-    assert len(endpoint.cache.uses) <= 8
+    assert len(endpoint.stage(PromptCaching).cache.uses) <= 8
     collect()
     assert [each() for each in asked[:-5]] == [None] * 5
 
@@ -458,7 +461,8 @@ def test_thoughts_of_earlier_turns(model: str, keeps: bool) -> None:
         user({"text": "And tomorrow?"}, POINT),
     ]
     calls = session.endpoint.calls
-    session.endpoint.cache.parent = lambda call: calls[call.number - 2] if call.number > 1 else None
+    cache = session.endpoint.stage(PromptCaching).cache
+    cache.parent = lambda call: calls[call.number - 2] if call.number > 1 else None
     first, second, third = (session.ask(model, messages=history[:end]) for end in (1, 3, 5))
     assert second.cache.read == first.cache.written
     assert (third.cache.read == first.cache.written) is not keeps
@@ -470,7 +474,8 @@ def test_more_blocks_than_the_model_looks_back_over_are_written_again() -> None:
     session = Session()
     session.ask(messages=[user({"text": LONG}, POINT)])
     parts = [{"text": f"part {number}"} for number in range(25)]
-    session.endpoint.cache.parent = lambda call: session.endpoint.calls[0] if call.number == 2 else None
+    cache = session.endpoint.stage(PromptCaching).cache
+    cache.parent = lambda call: session.endpoint.calls[0] if call.number == 2 else None
     call = session.ask(messages=[user({"text": LONG}), says("ok"), user(*parts, POINT)])
     assert used(call) == (False, True)
     (rewrite,) = session.rewrites

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from converse_harness import BlockedConnection, CallError, ConverseServer, Fake, HttpxFake, fake_converse
-from converse_harness.endpoint.unknown_paths import OTHER_APIS, other_api
+from converse_harness.endpoint.own_answers.unknown_paths import OTHER_APIS, other_api
 from converse_harness.errors import json_text
 from converse_harness.intercept.guard.session import SessionGuard
 

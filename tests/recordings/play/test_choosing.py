@@ -13,7 +13,7 @@ from converse_harness import Endpoint, Fake, Redaction, ReplyError, recording, r
 from converse_harness.recordings.format.exchanges import RecordedExchange
 from converse_harness.recordings.format.read import parse
 from converse_harness.recordings.play.matching import MATCHES, Match, MatchFunction, asked_in
-from converse_harness.recordings.play.play import Recording
+from converse_harness.recordings.play.play import OtherRequest, Recording
 from converse_harness.recordings.record.write import SessionWriter, header, text_of
 from converse_harness.stream.http import Request
 from converse_strategies import converse_requests
@@ -81,7 +81,7 @@ def test_which_exchange_is_played(
         said = ask(endpoint, asking(text))
         assert said == str(fit[0]) if fit else said.startswith("call ")
         if fit:
-            assert (endpoint.calls[-1].answered.differs is None) is (recorded[fit[0]] == sent)
+            assert (endpoint.calls[-1].of(OtherRequest) is None) is (recorded[fit[0]] == sent)
             left.remove(fit[0])
 
 

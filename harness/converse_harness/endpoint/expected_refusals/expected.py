@@ -5,16 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from threading import Lock
 from types import TracebackType
-from typing import Final, Protocol, Self, cast
+from typing import TYPE_CHECKING, Final, Self, cast
 
 from converse_harness.bedrock.rules import BY_NAME, Refusal, Rule
 from converse_harness.endpoint.call import Call, Calls
-from converse_harness.errors import ConverseHarnessError, NotRefused, RefusedRequest, ReplyError
+from converse_harness.endpoint.stage import MembersOfStage, Stage
+from converse_harness.errors import NotRefused, RefusedRequest, ReplyError
 from converse_harness.secrets.mask import mask
 from converse_harness.settings import RuleLevel
 from converse_harness.user_lines import UserLine, calling_line
 from converse_harness.words import nearest, one_line
+
+if TYPE_CHECKING:
+    from converse_harness.endpoint import Endpoint
 
 _NEVER_REFUSED: Final[Mapping[str, str]] = {
     "lenient": "nothing is refused with rules={level!r}. Leave this setting out, or hold the "
@@ -34,7 +39,7 @@ _MORE: Final = "   More: converse-harness docs rules expected-refusals"
 
 @dataclass(eq=False)
 class RefusalBlock:
-    """A rule that a request in a block must break, and the refusals in the block so far; the Endpoint fills it.
+    """A rule that a request in a block must break, and the refusals in the block so far.
 
     `line` is the line of the user's code that called `Fake.refuses`. `taken` are the expected refusals. `missed` are
     those with another rule or an unexpected text, so that the message of NotRefused can list them.
@@ -45,9 +50,7 @@ class RefusalBlock:
     line: UserLine | None
     was_entered: bool = False
     taken: list[tuple[Call, Refusal]] = field(default_factory=list[tuple[Call, Refusal]])
-    missed: list[tuple[Call, Refusal, RefusedRequest]] = field(
-        default_factory=list[tuple[Call, Refusal, RefusedRequest]]
-    )
+    missed: list[tuple[Call, Refusal]] = field(default_factory=list[tuple[Call, Refusal]])
 
     def takes(self, call: Call, refusal: Refusal) -> bool:
         """Store the refusal of a call if it is expected. Return whether it is."""
@@ -62,15 +65,46 @@ class RefusalBlock:
         return f"refuses({self.rule.name!r}{match})"
 
 
-class _Endpoint(Protocol):
-    """The attributes of an Endpoint that an ExpectedRefusal uses."""
+class ExpectedRefusals(Stage):
+    """Takes the refusals that blocks of the test expect.
 
-    rules: RuleLevel
-    calls: list[Call]
-    problems: list[ConverseHarnessError | Exception]
-    expected: list[RefusalBlock]
-    blocks: list[RefusalBlock]
-    received: int
+    `made` are all blocks, `entered` those in which the test is now, the outermost first.
+    """
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        super().__init__(endpoint)
+        self.made: list[RefusalBlock] = []
+        self.entered: tuple[RefusalBlock, ...] = ()
+        self._lock = Lock()
+
+    def wanted(self, call: Call, refusal: Refusal) -> bool:
+        """Whether a block expects the refusal. The newest such block stores it, or else each block stores a miss."""
+        blocks = self.entered
+        if any(each.takes(call, refusal) for each in reversed(blocks)):
+            return True
+        for block in blocks:
+            block.missed.append((call, refusal))
+        return False
+
+    def leftovers(self) -> list[str]:
+        """Return a line about each block that no `with` statement has entered."""
+        return [
+            f"{block!r}{f' at {block.line}' if block.line else ''} was not entered, so it expects nothing. Write it as "
+            f'a block: with converse.refuses("{block.rule.name}"): ...'
+            for block in self.made
+            if not block.was_entered
+        ]
+
+    def enter(self, block: RefusalBlock) -> None:
+        """Let a block take refusals from now on."""
+        block.was_entered = True
+        with self._lock:
+            self.entered = (*self.entered, block)
+
+    def leave(self, block: RefusalBlock) -> None:
+        """Let a block take no more refusals."""
+        with self._lock:
+            self.entered = tuple(each for each in self.entered if each is not block)
 
 
 class ExpectedRefusal:
@@ -82,12 +116,13 @@ class ExpectedRefusal:
     through the block unchanged.
     """
 
-    def __init__(self, endpoint: _Endpoint, rule: Rule, pattern: re.Pattern[str] | None) -> None:
+    def __init__(self, endpoint: Endpoint, rule: Rule, pattern: re.Pattern[str] | None) -> None:
         self.rule: Final = rule
         self._endpoint = endpoint
+        self._stage = endpoint.stage(ExpectedRefusals)
         self._block = RefusalBlock(rule, pattern, calling_line())
         self._since = 0
-        endpoint.blocks.append(self._block)
+        self._stage.made.append(self._block)
 
     @property
     def refusals(self) -> list[Refusal]:
@@ -112,15 +147,15 @@ class ExpectedRefusal:
         return self.calls[0]
 
     def __enter__(self) -> Self:
-        self._since, self._block.was_entered = self._endpoint.received, True
-        self._endpoint.expected.append(self._block)
+        self._since = self._endpoint.received
+        self._stage.enter(self._block)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         __tracebackhide__ = True
-        self._endpoint.expected.remove(self._block)
+        self._stage.leave(self._block)
         if error is None or isinstance(error, Exception):
             self._check(error)
 
@@ -129,8 +164,9 @@ class ExpectedRefusal:
         if self._block.taken:
             return
         same = [each for each in self._block.missed if each[1].rule.name == self.rule.name]
-        text = self._not_matched([refusal for _, refusal, _ in same]) if same else self._not_broken()
-        for _, _, problem in same or self._block.missed:  # NotRefused is raised in place of these problems
+        text = self._not_matched([refusal for _, refusal in same]) if same else self._not_broken()
+        for call, _ in same or self._block.missed:  # NotRefused is raised in place of the problems of these calls
+            problem = call.of(RefusedRequest)
             if problem in self._endpoint.problems:
                 self._endpoint.problems.remove(problem)
         raise NotRefused(mask(text)) from error
@@ -151,9 +187,9 @@ class ExpectedRefusal:
         refused = "".join(
             f"{'          ' if number else 'refused   '}call {call.number}, by another rule: {refusal.rule.name}\n"
             f"          broken at {refusal.path}\n          {refusal.message}\n"
-            for number, (call, refusal, _) in enumerate(self._block.missed)
+            for number, (call, refusal) in enumerate(self._block.missed)
         )
-        names = dict.fromkeys(refusal.rule.name for _, refusal, _ in self._block.missed)
+        names = dict.fromkeys(refusal.rule.name for _, refusal in self._block.missed)
         blocks = "".join(f'\nwith converse.refuses("{name}"): ...' for name in names)
         return (
             f"{self!r}: no request in this block breaks this rule.\n\n"
@@ -168,12 +204,23 @@ class ExpectedRefusal:
         return [name for name in super().__dir__() if not name.startswith("_")]
 
 
-def expected_refusal(endpoint: _Endpoint, name: str, match: str | re.Pattern[str] | None) -> ExpectedRefusal:
-    """Return a context manager that expects the rule `name` to refuse a request, with a message that `match` matches.
+class RefusesOfFake(MembersOfStage):
+    """The member of a Fake that stands on expected refusals."""
 
-    Raises ReplyError for an unknown rule, for a rule that refuses nothing at the Endpoint's level, and for a pattern
-    that is not a regular expression.
-    """
+    def refuses(self, rule: str, *, match: str | re.Pattern[str] | None = None) -> ExpectedRefusal:
+        """Return a context manager for a block in which a request must break this rule; it works like `pytest.raises`.
+
+        The client gets Bedrock's error, and this error does not make the test fail. Leaving the block raises NotRefused
+        if no request broke the rule. `match` is a regular expression that is searched in Bedrock's message. Raises
+        ReplyError for an unknown rule, and for a rule that refuses nothing at the level that the fake's `rules` sets.
+        """
+        made = ExpectedRefusal(self.endpoint, _rule(rule, self.endpoint.rules), _pattern(rule, match))
+        self._warn_if_not_open()
+        return made
+
+
+def _rule(name: str, level: RuleLevel) -> Rule:
+    """Return the rule with this name. Raises ReplyError if there is none, or if it refuses nothing at the level."""
     given = cast("object", name)  # a test may pass a value of another type
     if not isinstance(given, str) or given not in BY_NAME:
         close = nearest(name, BY_NAME)
@@ -183,10 +230,10 @@ def expected_refusal(endpoint: _Endpoint, name: str, match: str | re.Pattern[str
             "`Bedrock would refuse` has the name in its line `rule`."
         )
     rule = BY_NAME[name]
-    reason = "lenient" if endpoint.rules in ("off", "warn") else rule.verdict
-    if reason in _NEVER_REFUSED and reason != endpoint.rules:  # a "strict" rule refuses at the "strict" level
-        raise ReplyError(f"refuses({name!r}): {_NEVER_REFUSED[reason].format(level=endpoint.rules)}")
-    return ExpectedRefusal(endpoint, rule, _pattern(name, match))
+    reason = "lenient" if level in ("off", "warn") else rule.verdict
+    if reason in _NEVER_REFUSED and reason != level:  # a "strict" rule refuses at the "strict" level
+        raise ReplyError(f"refuses({name!r}): {_NEVER_REFUSED[reason].format(level=level)}")
+    return rule
 
 
 def _pattern(name: str, match: str | re.Pattern[str] | None) -> re.Pattern[str] | None:
@@ -204,8 +251,3 @@ def _pattern(name: str, match: str | re.Pattern[str] | None) -> re.Pattern[str] 
         raise ReplyError(
             f"{wrong}{error}. It is a regular expression; re.escape(...) makes one that matches a text exactly."
         ) from None
-
-
-def is_expected(expected: Sequence[RefusalBlock], call: Call, refusal: Refusal) -> bool:
-    """Whether one of the entered `with fake.refuses(...)` blocks expects the refusal. The newest of them stores it."""
-    return any(each.takes(call, refusal) for each in reversed(expected))

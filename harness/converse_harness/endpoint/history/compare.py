@@ -461,20 +461,6 @@ def _thoughts_of(blocks: Iterable[Block]) -> list[GivenThought]:
     return [thought for thought in found if any(thought)]
 
 
-def is_blank(block: Block) -> bool:
-    """Whether a block is a text, or reasoning without a signature, that has nothing but white space.
-
-    A client may leave such a block out.
-    """
-    match block:
-        case {"text": str(text)}:
-            return not text.strip()
-        case {"reasoningContent": {"reasoningText": {"text": str(text), **more}}}:
-            return not text.strip() and not more.get("signature")
-        case _:
-            return False
-
-
 def squeezed(text: str) -> str:
     """Return a text without any white space."""
     return "".join(text.split())

@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Any, Final, NamedTuple
 from weakref import ref
 
-from converse_harness.endpoint.call import SCRIPTED, Call
+from converse_harness.endpoint.call import SCRIPTED, Call, ForwardedAnswer, ParentOfCall
 from converse_harness.endpoint.history.compare import (
     AssistantTurn,
     GivenAnswer,
@@ -50,6 +50,33 @@ class _Found(NamedTuple):
     sure: bool
 
 
+class KnownParent(ParentOfCall):
+    """The parent that was found in the messages of a call. A weak reference, so that a dropped call can be freed."""
+
+    __slots__ = ("_parent",)
+
+    def __init__(self, parent: Call | None) -> None:
+        self._parent = None if parent is None else ref(parent)
+
+    def parent(self, call: Call) -> Call | None:
+        """Return the parent; None if there is none, or if it was dropped."""
+        return None if self._parent is None else self._parent()
+
+
+class UnreadParent(ParentOfCall):
+    """The way to the parent of a call whose messages were not read yet, because of the setting `history`."""
+
+    __slots__ = ("_conversation",)
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = ref(conversation)
+
+    def parent(self, call: Call) -> Call | None:
+        """Read the messages of the call, and return the parent; None if there is none, or if the fake was dropped."""
+        conversation = self._conversation()
+        return None if conversation is None else conversation.parent(call)
+
+
 class Conversation:
     """Keeps the answers of one fake, and recognises them in the messages of later requests.
 
@@ -76,10 +103,11 @@ class Conversation:
         An answer is recognised by its tool use ids or its text. If its text was changed, it is recognised by the
         messages before it.
         """
-        if call.answered.parent is None:
+        if not isinstance(call.of(ParentOfCall), KnownParent):
             with self._lock:
                 self._read(call)
-        return call.parent
+        known = call.of(ParentOfCall)
+        return known.parent(call) if isinstance(known, KnownParent) else None
 
     def changes(self, call: Call) -> list[HistoryChange]:
         """Return the changes that a request makes to answers of this fake.
@@ -137,7 +165,7 @@ class Conversation:
             found = self._found(history, turn, before)
             turns.append((turn, found))
             before = found[-1].answer.call if found else before
-        call.answered.parent = ref(before) if before is not None else _nobody
+        call.keep(ParentOfCall, KnownParent(before))
         self._last = call, history, turns
         return history, turns
 
@@ -217,14 +245,10 @@ class Conversation:
             yield self._by_length, (len(answer.call.body.get("messages", ())),)
 
 
-def _nobody() -> None:
-    """Return None. For a call without a parent, this function takes the place of a weak reference to the parent."""
-
-
 def _has_ended(call: Call) -> bool:
     """Whether the answer has ended, even if the transport has not reported the outcome yet."""
     taken = call.answered.taken
-    if call.outcome == "still running" and taken and call.answered.passed_on is None:
+    if call.outcome == "still running" and taken and call.of(ForwardedAnswer) is None:
         return call.operation == "Converse" or taken.ends_with_metadata
     return call.outcome != "still running"
 

@@ -15,11 +15,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from threading import Lock
-from typing import Final, cast
+from typing import Final
 
 from converse_harness.bedrock.models import Caching, standing
 from converse_harness.endpoint.call import SCRIPTED, Call
-from converse_harness.endpoint.prompt_cache.blocks import Prompt, has_cache_point, prompt_of
+from converse_harness.endpoint.prompt_cache.blocks import Prompt, prompt_of
+from converse_harness.endpoint.usage import has_cache_point
 from converse_harness.errors import ReplyError
 from converse_harness.stream.grammar import is_exception, kind
 
@@ -81,7 +82,7 @@ class PromptUse:
 
 def use_of(call: Call) -> PromptUse | None:
     """Return the cache use of a call; None if the request or the model uses no cache."""
-    return cast("PromptUse | None", call.answered.prompt)
+    return call.of(PromptUse)
 
 
 class PromptCache:

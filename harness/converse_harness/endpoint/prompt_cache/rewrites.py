@@ -14,16 +14,10 @@ from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
 from converse_harness.bedrock.models import standing
-from converse_harness.endpoint.call import CONVERSATIONS, CacheUse, Call, Parting
-from converse_harness.endpoint.prompt_cache.blocks import (
-    IMAGES,
-    PromptBlock,
-    cached_blocks,
-    has_cache_point,
-    image_path,
-    settings_of,
-)
+from converse_harness.endpoint.call import CONVERSATIONS, CacheOfCall, CacheUse, Call, Parting
+from converse_harness.endpoint.prompt_cache.blocks import IMAGES, image_path, settings_of
 from converse_harness.endpoint.prompt_cache.cache import PromptUse, has_failed, use_of
+from converse_harness.endpoint.usage import PromptBlock, cached_blocks, has_cache_point
 from converse_harness.json_values import is_array, is_object
 from converse_harness.notes import Note
 from converse_harness.secrets.mask import common_length, mask
@@ -240,17 +234,31 @@ class CacheSummary:
         )
 
 
-def cache_use(call: Call) -> CacheUse:
-    """Return the tokens that a call read and wrote, and the first difference of its prompt from an earlier prompt."""
-    use = use_of(call)
-    read, written = _figures(call)
-    if use is None:
-        return CacheUse(read, written, None, None, certain=True)
-    use.cache.settle()
-    compared = _compared(use)
-    parting = None if compared is None else parting_of(use, compared.earlier, compared.common)
-    source = use.source.use.call.number if use.source is not None else None
-    return CacheUse(read, written, parting, source, _is_certain(use))
+class CacheReader(CacheOfCall):
+    """Reads the cache use of a call, and the first difference of its prompt from an earlier prompt."""
+
+    __slots__ = ()
+
+    def used(self, call: Call) -> CacheUse:
+        """Return the tokens that a call read and wrote, and the first difference of its prompt from an earlier one."""
+        use = use_of(call)
+        read, written = _figures(call)
+        if use is None:
+            return CacheUse(read, written, None, None, certain=True)
+        use.cache.settle()
+        compared = _compared(use)
+        parting = None if compared is None else parting_of(use, compared.earlier, compared.common)
+        source = use.source.use.call.number if use.source is not None else None
+        return CacheUse(read, written, parting, source, _is_certain(use))
+
+    def lines(self, call: Call) -> list[str]:
+        """Return the numbers of tokens that a call with a cachePoint read and wrote, and its rewrite."""
+        use = use_of(call)
+        if use is None or use.implicit:
+            return []
+        rewrite = rewrite_of(use)
+        counted = f"{use.read:,} tokens read, {use.written:,} written"
+        return [counted, *(str(rewrite).splitlines() if rewrite is not None else ())]
 
 
 def _figures(call: Call) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Generator
 from contextlib import ExitStack
-from functools import lru_cache
+from functools import lru_cache, partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final, cast
@@ -19,7 +19,9 @@ import pytest
 from converse_harness.bedrock.rules import RuleRequest
 from converse_harness.bedrock.rules.request import conversation_in
 from converse_harness.endpoint import Endpoint
-from converse_harness.endpoint.call import CONVERSATIONS, SCRIPTED, Call
+from converse_harness.endpoint.call import CONVERSATIONS, SCRIPTED, Call, ForwardedAnswer
+from converse_harness.endpoint.stage import Stage
+from converse_harness.endpoint.standing import Rules
 from converse_harness.errors import ReplyError
 from converse_harness.features.rehearsal.report import Asked, LeftOut, RefusedCall, RehearsalReport
 from converse_harness.features.rehearsal.targets import RehearsalTarget, own_rules, targets_of, unknown_target
@@ -27,6 +29,7 @@ from converse_harness.intercept.observers import watching
 from converse_harness.plugin.frames import line_that_asked
 from converse_harness.plugin.report import masked
 from converse_harness.plugin.settings import models_of
+from converse_harness.reply.reply import Reply
 
 REHEARSED: Final = "converse_rehearsal"
 """The name of the user property in a test's teardown report that contains the requests of the test."""
@@ -38,6 +41,18 @@ _Property = tuple[list[_OfId], LeftOut]
 For each model id, the list contains the id, the number of requests, the indexes of the target models, the refused
 calls, and the request fields that no rule checks, each with the index of a target model.
 """
+
+
+class _Watching(Stage):
+    """Rehearses the calls of a fake."""
+
+    def __init__(self, hooks: RehearsalHooks, endpoint: Endpoint) -> None:
+        super().__init__(endpoint)
+        self._hooks = hooks
+
+    def accepted(self, call: Call, reply: Reply | None) -> None:
+        """Check a call against the rules of the target models."""
+        self._hooks.watch(self.endpoint, call)
 
 
 class RehearsalHooks:
@@ -53,7 +68,7 @@ class RehearsalHooks:
         self._report = RehearsalReport(self._targets)
         self._test: _TestRehearsal | None = None
         self._watching = ExitStack()
-        self._watching.enter_context(watching(self.watch))
+        self._watching.enter_context(watching(partial(_Watching, self)))
 
     def pytest_unconfigure(self) -> None:
         """Stop watching the calls."""
@@ -150,7 +165,7 @@ class _TestRehearsal:
             return
         seen = hash((call.operation, call.model_id, call.raw))
         with self._lock:
-            if call.refusal is not None or call.answered.passed_on is not None or endpoint.script.recordings:
+            if call.refusal is not None or call.of(ForwardedAnswer) is not None or endpoint.script.recordings:
                 self._doubtful.setdefault(seen, []).append(call)
             if seen in self._seen:
                 return
@@ -160,7 +175,7 @@ class _TestRehearsal:
                 matching = [index for index, target in enumerate(self._targets) if target.replaces(call.model_id)]
                 asked = self._asked[call.model_id] = Asked(targets=matching)
             asked.requests += 1
-        request = endpoint.asked
+        request = endpoint.stage(Rules).asked
         body = conversation_in(call.operation, call.body)
         if request is None or request.body is not body:  # meanwhile another thread has checked an equal request
             request = RuleRequest(str(call.operation), call.model_id, body, call.stands_for)
@@ -212,4 +227,4 @@ def _masked(name: str) -> str:
 
 def _was_recorded(call: Call) -> bool:
     """Whether Bedrock itself made the answer of a call: during this test, or when the answer was recorded."""
-    return call.answered.passed_on is not None or (call.reply is not None and call.reply.plan.recorded is not None)
+    return call.of(ForwardedAnswer) is not None or (call.reply is not None and call.reply.plan.recorded is not None)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from converse_harness.bedrock.rules import Refusal
-from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.call import Call, ForwardedAnswer
 from converse_harness.endpoint.render import in_aws_form
 from converse_harness.features.report.view.answer import changed_events
 from converse_harness.features.report.view.view import CallView, RefusedBy, mask_value, plain
@@ -106,7 +106,7 @@ def _view_of(call: Call, started: float, clean: MessageMemory) -> CallView:
         answer=clean(_answer(call)),
         faults=tuple(clean.text(each.summary) for each in call.reply.plan.placements) if call.reply is not None else (),
         refusal=None if refusal is None else RefusedBy(*map(clean.text, _why(refusal))),
-        notes=tuple(clean.text(note.text) for note in answered.notes),
+        notes=tuple(clean.text(note.text) for note in call.notes),
         line=clean.text(str(answered.line or "")),
         error=clean.text(answered.error),
     )
@@ -130,7 +130,7 @@ def _answer(call: Call) -> Any:
     An answer that is a stream, or that a real service sent, has the form of AWS's ConverseResponse. Other answers are
     returned as they were sent. A body that is not JSON is returned as text.
     """
-    if not call.events and call.answered.passed_on is None:
+    if not call.events and call.of(ForwardedAnswer) is None:
         data = b"".join(call.answered.taken.data)
         return parsed_json(data, otherwise=data[:_MOST].decode(errors="replace")) if data else None
     return None if call.response is None else in_aws_form(call.response)

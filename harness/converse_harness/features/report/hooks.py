@@ -17,6 +17,7 @@ import pytest
 
 from converse_harness.endpoint import Endpoint
 from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.stage import Stage
 from converse_harness.features.report.calls import views_of
 from converse_harness.features.report.view.call import call_html, overview_html
 from converse_harness.features.report.view.html import Html
@@ -58,6 +59,18 @@ def _check(path: Path, file: str) -> None:
         raise pytest.UsageError(f"--converse-report={file}: {why}. Name a file in another folder.") from error
 
 
+class _Watched(Stage):
+    """Notes the calls of a fake."""
+
+    def __init__(self, hooks: ReportHooks, endpoint: Endpoint) -> None:
+        super().__init__(endpoint)
+        self._watch = partial(hooks.watch, endpoint)
+
+    def received(self, call: Call) -> None:
+        """Note a call."""
+        self._watch(call)
+
+
 class ReportHooks:
     """The hooks that note the calls of each test, and that write the HTML file.
 
@@ -84,7 +97,7 @@ class ReportHooks:
         self._result: tuple[str, bool] = "", False
         """The line for pytest's summary, and whether the file was written."""
         self._watching = ExitStack()
-        self._watching.enter_context(watching(self.watch))
+        self._watching.enter_context(watching(partial(_Watched, self)))
 
     def pytest_unconfigure(self) -> None:
         """Stop watching the calls."""

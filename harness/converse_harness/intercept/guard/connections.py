@@ -16,7 +16,7 @@ from inspect import currentframe
 from traceback import walk_stack, walk_tb
 from typing import Any, Final
 
-from converse_harness.endpoint.unknown_paths import OF_ITS_OWN, OTHER_API, other_api
+from converse_harness.endpoint.own_answers.unknown_paths import OF_ITS_OWN, OTHER_API, other_api
 from converse_harness.errors import BlockedConnection
 from converse_harness.intercept import exchange
 from converse_harness.intercept.guard.hosts import host_in, host_of, is_bedrock_host, text

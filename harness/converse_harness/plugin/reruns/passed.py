@@ -70,7 +70,7 @@ class PassedTests:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         """Observe the replies of a test."""
         watch = self._watch = Watch()
-        with replacing(watch):
+        with replacing(*watch.stages):
             result = yield
         replies = [OwnReply(*each[:-1], each.call.outcome == "complete") for each in watch.replies]
         if replies:

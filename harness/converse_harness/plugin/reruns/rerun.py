@@ -124,7 +124,7 @@ def rerun(item: pytest.Item, watch: Watch, *, limit: float | None = None) -> Rer
         _skip_waits_of_tenacity(patch)
         _collect_logs(run.logs, stack)
         stack.enter_context(_warnings(item, run.logs))
-        stack.enter_context(replacing(watch))
+        stack.enter_context(replacing(*watch.stages))
         _run_phases(item, run, limit)
     run.seconds = time.monotonic() - started
     run.asleep = max(0.0, run.seconds - (time.process_time() - worked))

@@ -8,9 +8,13 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import partial
 from typing import Final, NamedTuple
 
-from converse_harness.endpoint.call import Call
+from converse_harness.endpoint import Endpoint, MakeStage
+from converse_harness.endpoint.call import SCRIPTED, Call
+from converse_harness.endpoint.script import Slot
+from converse_harness.endpoint.stage import Stage
 from converse_harness.faults.model import Transport
 from converse_harness.reply.reply import Reply
 
@@ -64,6 +68,8 @@ class Watch:
         self._counts: Counter[Asked] = Counter()
         self._lock = threading.RLock()
         self._paused = 0
+        self.stages: tuple[MakeStage, ...] = partial(AnswerAgain, self), partial(AnswerBeyond, self)
+        """What makes the stages by which fakes ask this Watch."""
 
     def again(self, call: Call) -> Reply | None:
         """Return the original of the first replaced reply if `call` repeats that reply's request; otherwise None.
@@ -80,7 +86,7 @@ class Watch:
             self.asked_again += 1
             return first.reply
 
-    def beyond(self, call: Call, *, refused: bool) -> Reply | None:
+    def beyond(self, *, refused: bool) -> Reply | None:
         """Return the original of the first replaced reply to a call that the script does not answer; otherwise None.
 
         This is done only once, only if `mends` is true, and not if Bedrock would refuse the call (`refused`).
@@ -118,6 +124,54 @@ class Watch:
             yield
         finally:
             self._paused -= 1
+
+
+class AnswerAgain(Stage):
+    """Gives the original reply to a call that is repeated, and lets a Watch replace the replies of the script."""
+
+    def __init__(self, watch: Watch, endpoint: Endpoint) -> None:
+        super().__init__(endpoint)
+        self.lenient = watch.lenient
+        self._watch = watch
+
+    def source(self, call: Call) -> Slot | None:
+        """Return the original reply if the call repeats the request whose reply was replaced."""
+        reply = self._watch.again(call) if call.operation in SCRIPTED else None
+        return None if reply is None else _original(call, reply)
+
+    def instead(self, call: Call, reply: Reply) -> Reply:
+        """Return the reply that the Watch sends in place of the script's."""
+        if call.operation not in SCRIPTED or call.of(_Original) is not None:
+            return reply
+        return self._watch.instead(call, reply, self.endpoint.transport)
+
+
+class AnswerBeyond(Stage):
+    """Gives the original reply to the first call that the script does not answer, and counts the other such calls."""
+
+    position = "after the script"
+    answers_refused = True
+
+    def __init__(self, watch: Watch, endpoint: Endpoint) -> None:
+        super().__init__(endpoint)
+        self._watch = watch
+
+    def source(self, call: Call) -> Slot | None:
+        """Return the original reply, once."""
+        if call.operation not in SCRIPTED:
+            return None
+        refused = call.refusal is not None and self.endpoint.rules != "warn"
+        reply = self._watch.beyond(refused=refused)
+        return None if reply is None else _original(call, reply)
+
+
+class _Original:
+    """Marks a call that a Watch has answered with an original reply."""
+
+
+def _original(call: Call, reply: Reply) -> Slot:
+    call.keep(_Original, _Original())
+    return Slot(reply, "again", None)
 
 
 def asked_of(call: Call) -> Asked:

@@ -6,7 +6,7 @@ import inspect
 import re
 import warnings
 from collections import deque
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -247,6 +247,19 @@ class Search:
         return None
 
 
+class OtherRequest:
+    """The request of a call that got a recorded answer, and that differs from the recorded request."""
+
+    __slots__ = ("_unequal",)
+
+    def __init__(self, unequal: Callable[[], UnequalRequests]) -> None:
+        self._unequal = unequal
+
+    def places(self) -> str:
+        """Return the paths of the differences, except ids."""
+        return self._unequal().places()
+
+
 class Playing(Queue):
     """A queue that plays the exchanges of one recording in one script."""
 
@@ -272,7 +285,7 @@ class Playing(Queue):
         unequal = None if found.is_equal else partial(self._unequal, found.slot, call)
         played(self.recording.path, self.recording.again, unequal)
         if unequal is not None:
-            call.answered.differs = lambda: unequal().places()
+            call.keep(OtherRequest, OtherRequest(unequal))
         return found.slot
 
     def _unequal(self, slot: Slot, call: Call) -> UnequalRequests:

@@ -13,14 +13,14 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from secrets import token_hex
 from typing import Final, NamedTuple, cast
 
-from converse_harness.endpoint import Exchange
-from converse_harness.endpoint.call import Call, CallOutcome, ForwardedCall
+from converse_harness.endpoint import Endpoint, Exchange
+from converse_harness.endpoint.call import Call, CallOutcome, ForwardedAnswer, ForwardedCall
+from converse_harness.endpoint.stage import Forward, Stage
 from converse_harness.errors import SecretFound, StreamOrderError
 from converse_harness.literals import StopReason
 from converse_harness.recordings.format.exchanges import OPTIONS, RecordedExchange, reply_of
@@ -35,12 +35,11 @@ from converse_harness.recordings.redaction import Redaction
 from converse_harness.reply.body import EventsBody, MessageBody, summarize_body
 from converse_harness.reply.reply import Reply
 from converse_harness.secrets.leaks import Leak
-from converse_harness.secrets.mask import header_secrets
-from converse_harness.secrets.process import own_secrets, remember
+from converse_harness.secrets.process import own_secrets
 from converse_harness.stream.assemble import Response as Assembled
 from converse_harness.stream.assemble import assemble
 from converse_harness.stream.delivery import SentChunks
-from converse_harness.stream.http import HttpResponse, Request
+from converse_harness.stream.http import HttpResponse
 from converse_harness.words import and_more, counted
 
 _SHOWN: Final = 10
@@ -261,7 +260,7 @@ _UNANSWERED: Final = HttpResponse(0, (), ())
 
 
 @dataclass(frozen=True, slots=True)
-class ForwardedExchange:
+class ForwardedExchange(Forward):
     """A call forwarded to the real service. The transport fills in `captured` and reports the end of the call."""
 
     call: Call
@@ -274,8 +273,45 @@ class ForwardedExchange:
     def ended(self, outcome: CallOutcome) -> None:
         """Store how the answer ended; only the first call of this method counts."""
         if self.call.answered.outcome == "still running":
-            self.captured.running = False
-            self.call.answered.outcome = outcome
+            self.captured.running = False  # first, because the live page reads nothing of a call that is over
+            self.call.answered.end(outcome)
+
+
+class _CapturedAnswer(ForwardedAnswer):
+    """Reads a captured answer, again only after more data has arrived. It must not refer to the call."""
+
+    __slots__ = ("_captured", "_number", "_read")
+
+    def __init__(self, captured: CapturedExchange, number: int) -> None:
+        self._captured = captured
+        self._number = number
+        self._read: tuple[tuple[object, ...], ForwardedCall] | None = None
+
+    def so_far(self) -> ForwardedCall:
+        """Return the part of the answer that the client has received."""
+        captured = self._captured
+        arrived = captured.status, len(captured.pieces), captured.running
+        read = self._read
+        if read is None or read[0] != arrived:
+            read = self._read = arrived, _forwarded(captured, self._number)
+        return read[1]
+
+
+class Forwarding(Stage):
+    """Forwards the calls that nothing else answers to the real service, and records them with a SessionWriter."""
+
+    position = "after the script"
+    answers_refused = True
+
+    def __init__(self, writer: SessionWriter, endpoint: Endpoint) -> None:
+        super().__init__(endpoint)
+        self._writer = writer
+
+    def source(self, call: Call) -> ForwardedExchange:
+        """Forward the call. If Bedrock will refuse it, and the test expects this, the refusal is only seen."""
+        if call.refusal is not None:
+            self.endpoint.wants(call, call.refusal)
+        return self._writer.forward(call)
 
 
 AnyExchange = Exchange | ForwardedExchange
@@ -310,17 +346,12 @@ class SessionWriter:
     def __post_init__(self) -> None:
         self._folder = self.path.parent.absolute()  # the recorded code may change the current folder
 
-    def forward(self, call: Call, request: Request | None = None) -> ForwardedExchange:
-        """Register a call that will be forwarded; `request` is its request before the secrets were masked."""
-        if request is not None:
-            remember(*header_secrets(request.headers))
+    def forward(self, call: Call) -> ForwardedExchange:
+        """Register a call that will be forwarded."""
         captured = CapturedExchange(call.request, call.operation, running=True)
         with self._lock:
             self.captured.append(captured)
-        number = call.number  # the functions below must not refer to the call, because the call refers to them
-        # The answer is read again only after more data has arrived.
-        read_at = lru_cache(maxsize=1)(lambda *_arrived: _forwarded(captured, number))
-        call.answered.passed_on = lambda: read_at(captured.status, len(captured.pieces), captured.running)
+        call.keep(ForwardedAnswer, _CapturedAnswer(captured, call.number))
         return ForwardedExchange(call, captured)
 
     def lines(self) -> SafeLines:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Final, NamedTuple
 
-from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.call import Call, ForwardedAnswer
 from converse_harness.endpoint.script import scripted_in_short
 from converse_harness.intercept.registry import OPEN_FAKES
 from converse_harness.server.delivery import Arriving
@@ -270,8 +270,8 @@ class Feed:
             call = shown.calls[number]
             # Read before the progress: the progress of an answer that is over does not change any more.
             over = call.outcome != "still running"
-            passed_on = call.answered.passed_on
-            sent = len(call.answered.taken.times) if passed_on is None else len(passed_on().taken)
+            forwarded = call.of(ForwardedAnswer)
+            sent = len(call.answered.taken.times) if forwarded is None else len(forwarded.so_far().taken)
             progress = call.outcome, call.answered.status, sent
             if progress != before:
                 self._changed(Shown("call", shown.number, number))

@@ -1,0 +1,165 @@
+"""The class Stage: a part of the fake that acts at several moments in the life of each call, such as the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, cast, get_args
+from weakref import proxy
+
+if TYPE_CHECKING:
+    from converse_harness.bedrock.rules import Refusal
+    from converse_harness.endpoint import Endpoint
+    from converse_harness.endpoint.call import Call, CallOutcome
+    from converse_harness.endpoint.script import Slot
+    from converse_harness.reply.reply import Reply
+    from converse_harness.stream.delivery import SentChunks
+    from converse_harness.stream.http import HttpResponse
+
+
+Position = Literal["before the script", "in the script", "after the script"]
+_POSITIONS: Final = get_args(Position)
+
+
+class Forward:
+    """The exchange of a call that the transport forwards to the real service. The method `Stage.source` may return it.
+
+    It has the attributes that transports use. `recordings.record.write` has the subclass.
+    """
+
+    call: Call
+    response: HttpResponse
+    taken: SentChunks
+
+    def ended(self, outcome: CallOutcome) -> None:
+        """Store the outcome of the answer."""
+        raise NotImplementedError
+
+
+class Stage:
+    """A part of the fake that acts at several moments in the life of each call. A subclass overrides what it needs.
+
+    An Endpoint makes one object of each class, and calls the methods of its stages in the order of the stages. A method
+    that no stage overrides costs nothing. What a stage knows of a call, it stores with `Call.keep`, and others read it
+    with `Call.of`. `endpoint` is a weak proxy, so that a fake that nobody uses is freed at once.
+
+    The methods run in these threads and under these locks:
+
+    - `received`, `refusal`, `source`, `forgotten`: the client's thread, or one of the server, under the lock of the
+      fake. So calls come one after the other, in the order of their arrival.
+    - `instead`, `accepted`, `wanted`, `sending`: the same thread, without a lock. So several calls come at once.
+    - `usage`: the thread that reads the answer, without a lock.
+    - `ended`: any thread, also in a finalizer between any two lines of code. It must take no lock but a re-entrant one.
+    - `leftovers`: the thread of the test, without a lock.
+
+    A stage whose state is used without the lock of the fake has a lock of its own, and calls no code of a user under
+    it. Of the user's code, only conditions and match functions run under the lock of the fake (in `source`).
+
+    >>> from converse_harness import fake_converse, reply
+    >>> class Models(Stage):
+    ...     def received(self, call):
+    ...         print(call.number, call.model_id)
+    >>> import boto3
+    >>> with fake_converse(reply.text("hi")) as fake:
+    ...     models = fake.endpoint.add(Models)
+    ...     client = boto3.client("bedrock-runtime")
+    ...     answer = client.converse(modelId="m", messages=[{"role": "user", "content": [{"text": "hello"}]}])
+    1 m
+    """
+
+    position: ClassVar[Position] = "before the script"
+    """When `source` is asked. After the script, it gets only the calls for which the script has no reply."""
+
+    answers_refused: ClassVar[bool] = False
+    """Whether `source` is also asked for a call that Bedrock would refuse, as for an answer that Bedrock has given."""
+
+    lenient: bool = False
+    """Whether the test may leave replies unused, for example because a changed reply may end the client's work."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint: Final[Endpoint] = cast("Endpoint", proxy(endpoint))
+
+    def received(self, call: Call) -> None:
+        """Read a call that has just arrived. It is the last of `endpoint.calls`."""
+
+    def refusal(self, call: Call) -> Refusal | None:
+        """Return the error with which Bedrock would refuse the call; None if it would not. The first refusal counts."""
+
+    def source(self, call: Call) -> Slot | Forward | None:
+        """Return a Slot with the reply to the call, or a Forward; None leaves the call to the next stage."""
+
+    def instead(self, call: Call, reply: Reply) -> Reply:
+        """Return the reply to send in place of `reply`; `reply` itself changes nothing."""
+        return reply
+
+    def accepted(self, call: Call, reply: Reply | None) -> None:
+        """Read the reply to a call before it is rendered.
+
+        `reply` is None if no Reply answers: the call is refused, forwarded, not scripted or of another operation. If
+        the user's function that makes the reply raises an error, the method is not called.
+        """
+
+    def wanted(self, call: Call, refusal: Refusal) -> bool:
+        """Whether the test expects this refusal, so that it is no problem. The message is the one that is sent."""
+        return False
+
+    def usage(self, call: Call, counted: dict[str, Any]) -> None:
+        """Change the token counts of an answer, in the form of AWS's TokenUsage, before they are sent.
+
+        `counted` has no `inputTokens` so far (0), and no counters of the cache if the reply sets its own usage.
+        """
+
+    def sending(self, call: Call, reply: Reply, response: HttpResponse) -> HttpResponse:
+        """Return the response to send in place of the rendered `response`."""
+        return response
+
+    def ended(self, call: Call) -> None:
+        """Note that the answer of the fake to a call has ended, as `call.outcome` describes. Append, and do no more."""
+
+    def forgotten(self, call: Call) -> None:
+        """Drop what is stored of a call that leaves `endpoint.calls`, because of the setting `keep_calls`."""
+
+    def leftovers(self) -> Sequence[str | Exception]:
+        """Return what the test has prepared and not used: a line of text about each thing, or an error of its own.
+
+        All lines together become one UnusedReplies.
+        """
+        return ()
+
+
+@cache
+def _overridden(kind: type[Stage]) -> frozenset[str]:
+    return frozenset(name for name in vars(Stage) if getattr(kind, name) is not getattr(Stage, name))
+
+
+class StageHooks:
+    """For each method of Stage, the methods of those stages that override it, in the order of the stages."""
+
+    def __init__(self, stages: Sequence[Stage]) -> None:
+        def of(name: str, among: Iterable[Stage] = stages) -> tuple[Any, ...]:
+            return tuple([getattr(each, name) for each in among if name in _overridden(type(each))])
+
+        self.received: tuple[Callable[[Call], None], ...] = of("received")
+        self.refusal: tuple[Callable[[Call], Refusal | None], ...] = of("refusal")
+        ordered = sorted(stages, key=lambda each: _POSITIONS.index(each.position))
+        self.source: tuple[Callable[[Call], Slot | Forward | None], ...] = of("source", ordered)
+        for_refused = [each for each in ordered if each.answers_refused]
+        self.source_of_refused: tuple[Callable[[Call], Slot | Forward | None], ...] = of("source", for_refused)
+        self.instead: tuple[Callable[[Call, Reply], Reply], ...] = of("instead")
+        self.accepted: tuple[Callable[[Call, Reply | None], None], ...] = of("accepted")
+        self.wanted: tuple[Callable[[Call, Refusal], bool], ...] = of("wanted")
+        self.usage: tuple[Callable[[Call, dict[str, Any]], None], ...] = of("usage")
+        self.sending: tuple[Callable[[Call, Reply, HttpResponse], HttpResponse], ...] = of("sending")
+        self.ended: tuple[Callable[[Call], None], ...] = of("ended")
+        self.forgotten: tuple[Callable[[Call], None], ...] = of("forgotten")
+        self.leftovers: tuple[Callable[[], Sequence[str | Exception]], ...] = of("leftovers")
+
+
+class MembersOfStage:
+    """The base of the classes with the members that a stage adds to Fake."""
+
+    endpoint: Endpoint
+
+    def _warn_if_not_open(self) -> None:
+        """Warn that clients do not reach this fake, if it is not open."""
+        raise NotImplementedError
