@@ -186,7 +186,8 @@ class Call:
 
     def of(self, kind: type[_T]) -> _T | None:
         """Return what a stage has stored of this call as a value of this class; None if there is no such value."""
-        return cast("_T | None", self._known.get(kind))
+        known: Any = self._known.get(kind)
+        return known
 
     def keep(self, kind: type[_T], value: _T) -> None:
         """Store what a stage knows of this call. `of(kind)` returns it; an earlier value of this class is replaced."""

@@ -109,9 +109,7 @@ class Renderer:
                 return stream_response(self._stream(reply, occasion), occasion.request_id)
             case _ if occasion.call.operation == operations.OPERATION:
                 body = operations.applied(reply, occasion.call).encode()
-                return json_response(
-                    body, occasion.request_id, delay=_pauses(reply, reply.plan.later_events(occasion.family))
-                )
+                return json_response(body, occasion.request_id, delay=_pauses(reply, _later_events(reply, occasion)))
             case _:
                 return _whole(reply, occasion)
 
@@ -272,7 +270,7 @@ def _whole(reply: Reply, occasion: Occasion) -> HttpResponse:
     if answer.trace:
         members["trace"] = guardrails.in_json(answer.trace)
     body = bedrock.to_json("ConverseResponse", members).encode()
-    return json_response(body, occasion.request_id, delay=_pauses(reply, reply.plan.later_events(occasion.family)))
+    return json_response(body, occasion.request_id, delay=_pauses(reply, _later_events(reply, occasion)))
 
 
 def in_aws_form(answer: Assembled) -> dict[str, Any]:
@@ -292,7 +290,7 @@ def _assembled(reply: Reply, occasion: Occasion, events: tuple[dict[str, Any], .
                 f"{reply.summary}: only a stream can carry these events, and the client called Converse, which answers "
                 f"with one whole message. {error}"
             ) from error
-    options = {**body.options, **_options(body, reply, occasion, reply.plan.later_events(occasion.family))}
+    options = {**body.options, **_options(body, reply, occasion, _later_events(reply, occasion))}
     said = body.said_by(occasion.family)
     members = occasion.tool_members(body)
     content = [dict(whole_block(block, index, members)) for index, block in enumerate(said)]
@@ -316,6 +314,11 @@ def _failed(event: Mapping[str, Any], occasion: Occasion, delay: float) -> HttpR
     status = errors[shape].status if shape in errors else 500
     known = {key: value for key, value in members.items() if shape not in errors or key in errors[shape].members}
     return error_response(shape, status, error_json(shape, known), occasion.request_id, delay=delay)
+
+
+def _later_events(reply: Reply, occasion: Occasion) -> int:
+    """Return the number of events after the first; 0 if there is no pause between events, so that nobody needs it."""
+    return reply.plan.later_events(occasion.family) if reply.plan.pace.each else 0
 
 
 def _pauses(reply: Reply, later: int) -> float:

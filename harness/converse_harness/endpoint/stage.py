@@ -128,31 +128,38 @@ class Stage:
 
 
 @cache
-def _overridden(kind: type[Stage]) -> frozenset[str]:
-    return frozenset(name for name in vars(Stage) if getattr(kind, name) is not getattr(Stage, name))
+def _overridden(kinds: tuple[type[Stage], ...]) -> dict[str, list[int]]:
+    """Return, for each attribute of StageHooks, the indexes of the classes that override the method."""
+
+    def of(name: str, among: Iterable[int] = range(len(kinds))) -> list[int]:
+        return [index for index in among if getattr(kinds[index], name) is not getattr(Stage, name)]
+
+    ordered = sorted(range(len(kinds)), key=lambda index: _POSITIONS.index(kinds[index].position))
+    for_refused = [index for index in ordered if kinds[index].answers_refused]
+    found = {name: of(name) for name in StageHooks.__annotations__ if name != "source_of_refused"}
+    return found | {"source": of("source", ordered), "source_of_refused": of("source", for_refused)}
 
 
 class StageHooks:
-    """For each method of Stage, the methods of those stages that override it, in the order of the stages."""
+    """For each method of Stage, the methods of those stages that override it, in the order in which they are called."""
+
+    received: tuple[Callable[[Call], None], ...]
+    refusal: tuple[Callable[[Call], Refusal | None], ...]
+    source: tuple[Callable[[Call], Slot | Forward | None], ...]
+    source_of_refused: tuple[Callable[[Call], Slot | Forward | None], ...]
+    instead: tuple[Callable[[Call, Reply], Reply], ...]
+    accepted: tuple[Callable[[Call, Reply | None], None], ...]
+    wanted: tuple[Callable[[Call, Refusal], bool], ...]
+    usage: tuple[Callable[[Call, dict[str, Any]], None], ...]
+    sending: tuple[Callable[[Call, Reply, HttpResponse], HttpResponse], ...]
+    ended: tuple[Callable[[Call], None], ...]
+    forgotten: tuple[Callable[[Call], None], ...]
+    leftovers: tuple[Callable[[], Sequence[str | Exception]], ...]
 
     def __init__(self, stages: Sequence[Stage]) -> None:
-        def of(name: str, among: Iterable[Stage] = stages) -> tuple[Any, ...]:
-            return tuple([getattr(each, name) for each in among if name in _overridden(type(each))])
-
-        self.received: tuple[Callable[[Call], None], ...] = of("received")
-        self.refusal: tuple[Callable[[Call], Refusal | None], ...] = of("refusal")
-        ordered = sorted(stages, key=lambda each: _POSITIONS.index(each.position))
-        self.source: tuple[Callable[[Call], Slot | Forward | None], ...] = of("source", ordered)
-        for_refused = [each for each in ordered if each.answers_refused]
-        self.source_of_refused: tuple[Callable[[Call], Slot | Forward | None], ...] = of("source", for_refused)
-        self.instead: tuple[Callable[[Call, Reply], Reply], ...] = of("instead")
-        self.accepted: tuple[Callable[[Call, Reply | None], None], ...] = of("accepted")
-        self.wanted: tuple[Callable[[Call, Refusal], bool], ...] = of("wanted")
-        self.usage: tuple[Callable[[Call, dict[str, Any]], None], ...] = of("usage")
-        self.sending: tuple[Callable[[Call, Reply, HttpResponse], HttpResponse], ...] = of("sending")
-        self.ended: tuple[Callable[[Call], None], ...] = of("ended")
-        self.forgotten: tuple[Callable[[Call], None], ...] = of("forgotten")
-        self.leftovers: tuple[Callable[[], Sequence[str | Exception]], ...] = of("leftovers")
+        for name, indexes in _overridden(tuple([type(each) for each in stages])).items():
+            method = "source" if name == "source_of_refused" else name
+            setattr(self, name, tuple([getattr(stages[index], method) for index in indexes]))
 
 
 class MembersOfStage:

@@ -77,7 +77,7 @@ class Conditions(Stage):
     def source(self, call: Call) -> Slot | None:
         """Return the first reply whose condition the call meets."""
         script = self.endpoint.script
-        return script.take(script.conditions, call) if script.conditions else None
+        return script.take(script.conditions, call) if script.whens or script.operations else None
 
     def leftovers(self) -> list[str]:
         """Return a line about each `when` that got no reply."""

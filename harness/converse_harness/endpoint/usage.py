@@ -70,8 +70,12 @@ class PromptBlock(NamedTuple):
 
 def request_weight(body: Mapping[str, Any], known: Model | None) -> float:
     """Estimate the input tokens of a request's JSON."""
-    blocks = cached_blocks(body, known.caching if known is not None else None)
-    return tools_weight(body, known) + sum([weigh(each.block) for each in blocks if "cachePoint" not in each.block])
+    weight = tools_weight(body, known)
+    # Added one by one, as for the prefixes of a prompt: since Python 3.12, `sum` rounds in another way.
+    for each in cached_blocks(body, known.caching if known is not None else None):
+        if "cachePoint" not in each.block:
+            weight += weigh(each.block)
+    return weight
 
 
 def invoked_weight(body: object, known: Model | None) -> float:

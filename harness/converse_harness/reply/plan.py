@@ -101,8 +101,8 @@ class Plan:
         return events_of(self.runs(family))
 
     def later_events(self, family: Family) -> int:
-        """Return the number of events after the first; 0 if they are sent without pauses, so that nobody needs it."""
-        return max(0, sum(1 for _ in self.events(family)) - 1) if self.pace.each else 0
+        """Return the number of events after the first."""
+        return max(0, sum(1 for _ in self.events(family)) - 1)
 
     def runs(self, family: Family | None = None) -> Iterator[Run]:
         """Yield the events of `unbroken_events`, but one Deltas in place of successive deltas that differ only in text.

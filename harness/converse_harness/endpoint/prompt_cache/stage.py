@@ -43,7 +43,10 @@ class PromptCaching(Stage):
     def usage(self, call: Call, counted: dict[str, Any]) -> None:
         """Set the counters of the cache. A model that caches without a cachePoint counts all tokens as normal input."""
         use = call.of(PromptUse)
-        if use is None or use.implicit:
+        if use is None:
+            return
+        if use.implicit:
+            counted["inputTokens"] = max(1, use.prompt.tokens[-1])
             return
         counted["inputTokens"] = use.rest
         keys = [key for key in COUNTERS if key in counted]
@@ -56,8 +59,9 @@ class PromptCaching(Stage):
         use, body = call.of(PromptUse), reply.plan.body
         if use is None or response.status != 200 or response.failure is not None or isinstance(body, ErrorBody):
             return response
-        later = reply.plan.later_events(family_of(call.stands_for))
-        self.cache.answered(use, reply.plan.pace.first, reply.plan.pace.each * later)
+        pace = reply.plan.pace
+        more = pace.each * reply.plan.later_events(family_of(call.stands_for)) if pace.each else 0.0
+        self.cache.answered(use, pace.first, more)
         return response
 
     def forgotten(self, call: Call) -> None:
