@@ -250,7 +250,7 @@ class Endpoint:
         A stage that is already attached is kept.
         """
         self.attached = makes
-        self._attached = {make: self._attached.get(make) or make(self) for make in makes}
+        self._attached = {make: self._attached[make] if make in self._attached else make(self) for make in makes}
         self._on = StageHooks(self.stages)
 
     @property
