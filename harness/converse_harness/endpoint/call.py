@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from operator import methodcaller
 from typing import Any, Final, Literal, NamedTuple, SupportsIndex, TypeVar, cast, overload
+from weakref import ref
 
 from converse_harness import bedrock
 from converse_harness.bedrock.rules import Refusal
@@ -124,13 +125,20 @@ class ForwardedAnswer:
 
 
 class ParentOfCall:
-    """The way to the parent of a call. The stage that compares the histories of requests stores it."""
+    """The parent of a call, as the stage that compares histories has found it; None if there is none.
 
-    __slots__ = ()
+    The reference is weak, so that a call which the fake has dropped can be freed.
+    """
 
-    def parent(self, call: Call) -> Call | None:
-        """Return the parent of the call."""
-        raise NotImplementedError
+    __slots__ = ("_parent",)
+
+    def __init__(self, parent: Call | None) -> None:
+        self._parent = None if parent is None else ref(parent)
+
+    @property
+    def parent(self) -> Call | None:
+        """The parent; None if there is none, or if the fake has dropped it."""
+        return None if self._parent is None else self._parent()
 
 
 class CacheOfCall:
@@ -330,7 +338,7 @@ class Call:
         the fake has dropped the parent.
         """
         known = self.of(ParentOfCall)
-        return None if known is None else known.parent(self)
+        return None if known is None else known.parent
 
     @property
     def summary(self) -> str:

@@ -37,7 +37,7 @@ from converse_harness.endpoint.history.compare import HISTORY_CHANGES
 from converse_harness.intercept.clients import create_client
 from converse_harness.literals import StopReason
 from converse_harness.notes import set_aside
-from converse_harness.settings import HISTORY_LEVELS
+from converse_harness.settings import HISTORY_LEVELS, HistoryLevel
 from converse_harness.stream.assemble import assemble
 from converse_harness.stream.http import Request
 from converse_strategies import replies
@@ -539,9 +539,10 @@ def parents(fake: Fake) -> list[int | None]:
     return [call.parent.number if call.parent is not None else None for call in fake.calls]
 
 
-def test_agents_and_forks_are_a_tree(operation: str) -> None:
+@pytest.mark.parametrize("history", HISTORY_LEVELS)
+def test_agents_and_forks_are_a_tree(operation: str, history: HistoryLevel) -> None:
     """One reply answers them all, so that their tool uses have one id, and one text is all of theirs."""
-    with fake_converse() as fake:
+    with fake_converse(history=history) as fake:
         fake.when(turn=1).always(lambda call: reply.tool_use("a", {"asked": call.last_user_text}))
         fake.always(reply.text("ok"))
         one, other = Chat(operation), Chat(operation)

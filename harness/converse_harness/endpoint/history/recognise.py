@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
-from threading import Lock
 from typing import Any, Final, NamedTuple
-from weakref import ref
 
 from converse_harness.endpoint.call import SCRIPTED, Call, ForwardedAnswer, ParentOfCall
 from converse_harness.endpoint.history.compare import (
@@ -50,39 +48,11 @@ class _Found(NamedTuple):
     sure: bool
 
 
-class KnownParent(ParentOfCall):
-    """The parent that was found in the messages of a call. A weak reference, so that a dropped call can be freed."""
-
-    __slots__ = ("_parent",)
-
-    def __init__(self, parent: Call | None) -> None:
-        self._parent = None if parent is None else ref(parent)
-
-    def parent(self, call: Call) -> Call | None:
-        """Return the parent; None if there is none, or if it was dropped."""
-        return None if self._parent is None else self._parent()
-
-
-class UnreadParent(ParentOfCall):
-    """The way to the parent of a call whose messages were not read yet, because of the setting `history`."""
-
-    __slots__ = ("_conversation",)
-
-    def __init__(self, conversation: Conversation) -> None:
-        self._conversation = ref(conversation)
-
-    def parent(self, call: Call) -> Call | None:
-        """Read the messages of the call, and return the parent; None if there is none, or if the fake was dropped."""
-        conversation = self._conversation()
-        return None if conversation is None else conversation.parent(call)
-
-
 class Conversation:
     """Keeps the answers of one fake, and recognises them in the messages of later requests.
 
     `calls` is the list to which the fake appends its calls. Each answer is read once: after it has ended, when a
-    request with assistant messages arrives. The class has a lock of its own, because `Call.cache` and
-    `CacheSummary.rewrites` ask for parents in threads that do not hold the fake's lock.
+    request with assistant messages arrives. The methods are called under the fake's lock.
     """
 
     def __init__(self, calls: Sequence[Call]) -> None:
@@ -95,30 +65,13 @@ class Conversation:
         self._by_text: dict[str, list[GivenAnswer]] = {}
         self._by_length: dict[int, list[GivenAnswer]] = {}
         self._last: tuple[Call, SentHistory, list[tuple[AssistantTurn, list[_Found]]]] | None = None
-        self._lock = Lock()
-
-    def parent(self, call: Call) -> Call | None:
-        """Return the call behind the last of this fake's answers in a request's messages; None if there is none.
-
-        An answer is recognised by its tool use ids or its text. If its text was changed, it is recognised by the
-        messages before it.
-        """
-        if not isinstance(call.of(ParentOfCall), KnownParent):
-            with self._lock:
-                self._read(call)
-        known = call.of(ParentOfCall)
-        return known.parent(call) if isinstance(known, KnownParent) else None
 
     def changes(self, call: Call) -> list[HistoryChange]:
         """Return the changes that a request makes to answers of this fake.
 
         Changes that were reported for earlier requests are left out.
         """
-        with self._lock:
-            return self._changes(call)
-
-    def _changes(self, call: Call) -> list[HistoryChange]:
-        history, turns = self._read(call)
+        history, turns = self.read(call)
         new: list[HistoryChange] = []
         for turn, found in turns:
             for each in found:
@@ -134,10 +87,6 @@ class Conversation:
 
     def forget(self, call: Call) -> None:
         """Remove a call and its answer from the indexes."""
-        with self._lock:
-            self._forget(call)
-
-    def _forget(self, call: Call) -> None:
         self._running.pop(call.number, None)
         self._last = None
         self._parts.pop(call.number, None)
@@ -152,7 +101,12 @@ class Conversation:
 
     # The following methods find the fake's answers in a request.
 
-    def _read(self, call: Call) -> tuple[SentHistory, list[tuple[AssistantTurn, list[_Found]]]]:
+    def read(self, call: Call) -> tuple[SentHistory, list[tuple[AssistantTurn, list[_Found]]]]:
+        """Find the fake's answers in the turns of a request, and store its parent: the call behind the last of them.
+
+        An answer is recognised by its tool use ids or its text. If its text was changed, it is recognised by the
+        messages before it.
+        """
         if self._last is not None and self._last[0] is call:
             return self._last[1:]
         history = SentHistory(call)
@@ -165,7 +119,7 @@ class Conversation:
             found = self._found(history, turn, before)
             turns.append((turn, found))
             before = found[-1].answer.call if found else before
-        call.keep(ParentOfCall, KnownParent(before))
+        call.keep(ParentOfCall, ParentOfCall(before))
         self._last = call, history, turns
         return history, turns
 

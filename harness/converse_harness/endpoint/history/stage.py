@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from converse_harness.endpoint.call import SCRIPTED, Call, ParentOfCall
+from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.history.compare import KEEP_ANSWERS, changed_answer
-from converse_harness.endpoint.history.recognise import Conversation, UnreadParent
+from converse_harness.endpoint.history.recognise import Conversation
 from converse_harness.endpoint.stage import Stage
 from converse_harness.errors import ChangedHistory
 from converse_harness.notes import Note
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class History(Stage):
-    """Compares the messages of each call with the answers before it. `conversation` has a lock of its own."""
+    """Compares the messages of each call with the answers before it."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         super().__init__(endpoint)
-        self.conversation = Conversation(endpoint.calls)
+        self._conversation = Conversation(endpoint.calls)
         self._level = endpoint.history
 
     def received(self, call: Call) -> None:
@@ -28,9 +28,9 @@ class History(Stage):
         if call.operation not in SCRIPTED or call.turn == 1:
             return
         if self._level == "off":
-            call.keep(ParentOfCall, UnreadParent(self.conversation))
+            self._conversation.read(call)  # only to find its parent
             return
-        changes = self.conversation.changes(call)
+        changes = self._conversation.changes(call)
         texts = [changed_answer(call, each) for each in changes]
         if changes and self._level == "fail":
             self.endpoint.problems.append(ChangedHistory("\n\n".join(texts) + "\n\n", KEEP_ANSWERS))
@@ -41,4 +41,4 @@ class History(Stage):
 
     def forgotten(self, call: Call) -> None:
         """Forget a call that the fake has dropped, and its answer."""
-        self.conversation.forget(call)
+        self._conversation.forget(call)
