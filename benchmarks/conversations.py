@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from typing import Any, Final
+from unittest.mock import patch
 
 from benchmarks.budgets import Row
 from benchmarks.floor import MODEL
 from benchmarks.measure import Rounds, timed
 from converse_harness import Endpoint, fake_converse, reply
+from converse_harness.endpoint.history.stage import History
 from converse_harness.endpoint.prompt_cache.rewrites import CacheSummary
+from converse_harness.endpoint.stages import STAGES
 from converse_harness.intercept.clients import create_client
-from converse_harness.settings import HistoryLevel
 from converse_harness.stream.http import Request
 
 ROUNDS: Final = 30
@@ -43,20 +45,25 @@ def rows() -> list[Row]:
 
 
 def _history(client: Any, name: str, turns: int, rounds: int, loops: int) -> Row:
-    def each(level: HistoryLevel) -> float:
+    def each() -> float:
         def work() -> None:
             for _ in range(loops):
-                _loop(client, turns, level)
+                _loop(client, turns)
 
         return timed(work) / turns / loops
 
-    measured = Rounds(rounds, {"on": lambda: each("note"), "off": lambda: each("off")})
+    def without() -> float:
+        others = tuple(stage for stage in STAGES if stage is not History)
+        with patch("converse_harness.endpoint.STAGES", others):
+            return each()
+
+    measured = Rounds(rounds, {"on": each, "off": without})
     return Row(name, measured.ratio("on", "off"), measured.against("on", "off"))
 
 
-def _loop(client: Any, turns: int, history: HistoryLevel) -> None:
+def _loop(client: Any, turns: int) -> None:
     uses, answer = reply.message(TEXT, USE), reply.text("Sunny.")
-    with fake_converse(*([uses] * (turns - 1)), answer, history=history) as fake:
+    with fake_converse(*([uses] * (turns - 1)), answer) as fake:
         messages: list[Any] = [{"role": "user", "content": [{"text": "What is it like?"}]}]
         for _ in range(turns):
             message = client.converse(modelId=MODEL, messages=messages, toolConfig=TOOLS)["output"]["message"]
