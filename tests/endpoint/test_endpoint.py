@@ -9,8 +9,8 @@ from botocore.awsrequest import HeadersDict
 from botocore.parsers import create_parser
 
 from converse_harness import Endpoint, Reply, UnexpectedCall, bedrock, chunk, reply
-from converse_harness.endpoint import Exchange
 from converse_harness.endpoint.condition import Condition
+from converse_harness.endpoint.stage import Exchange
 from converse_harness.literals import ErrorName
 from converse_harness.stream.events import PADDING, decode_event
 from converse_harness.stream.frames import Decoder

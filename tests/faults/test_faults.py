@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converse_harness import Endpoint, Reply, ReplyError, StreamOrderError, faults, reply
-from converse_harness.endpoint import Exchange
+from converse_harness.endpoint.stage import Exchange
 from converse_harness.faults.model import DURATIONS, FAULT_LEVELS, TRANSPORTS, Fault, Transport
 from converse_harness.faults.order import ORDER_FAULTS, OrderFault
 from converse_harness.faults.response import GARBAGE, JSON, ResponseFault
@@ -63,6 +63,15 @@ def of(*names: str) -> pytest.MarkDecorator:
 
 
 each_fault = pytest.mark.parametrize("fault", ALL, ids=lambda fault: fault.name)
+
+
+@pytest.mark.parametrize("fault", [each for each in ALL if each.on_body is not None], ids=lambda fault: fault.name)
+def test_the_response_of_a_call_is_what_the_client_gets_whole(fault: Fault) -> None:
+    """Of Converse, whose body is one piece: with another body, or a part of it, there is no whole answer."""
+    whole = sent(reply.text("a b"), CONVERSE)
+    _, exchange = asked(reply.text("a b").broken(fault), CONVERSE)
+    data = b"".join(chunk.data for chunk in exchange.response.chunks)
+    assert (exchange.call.response is not None) is (data == whole.data)
 
 
 # The table

@@ -20,7 +20,7 @@ from converse_harness.endpoint.own_answers.control_plane import ANSWERS
 from converse_harness.endpoint.own_answers.unknown_paths import gets_no_answer, no_answer
 from converse_harness.endpoint.render import Renderer, error_json
 from converse_harness.endpoint.script import Replies, Responder, Script, Slot, each_reply
-from converse_harness.endpoint.stage import Forward, Stage, StageHooks
+from converse_harness.endpoint.stage import Exchange, Source, Stage, StageHooks
 from converse_harness.endpoint.stages import STAGES
 from converse_harness.endpoint.usage import count_tokens
 from converse_harness.errors import ConverseHarnessError, DamagedData, RefusedRequest, ReplyError, UnusedReplies
@@ -57,23 +57,18 @@ The second one is the fake's own error, for an operation of Bedrock that it cann
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
-    """One call in progress. The transport sends the `response`, and then calls the method `ended`."""
+class AnsweredExchange(Exchange):
+    """A call that the fake answers. `on_ended` are the methods `ended` of the stages."""
 
     call: Call
     response: HttpResponse
     taken: SentChunks
-    """The list to which the transport appends each chunk that the client received."""
     on_ended: tuple[Callable[[Call], None], ...] = ()
-    """The methods `ended` of the stages."""
     captured: None = field(default=None, init=False)
     """Always None, which means that the call is not forwarded to a real service."""
 
     def ended(self, outcome: CallOutcome) -> None:
-        """Store the outcome of the answer in the call, and call `on_ended`.
-
-        If an outcome is already stored, do nothing.
-        """
+        """Store the outcome of the answer in the call, and call `on_ended`; if an outcome is stored, do nothing."""
         if self.call.answered.end(outcome):
             for ended in self.on_ended:
                 ended(self.call)
@@ -131,8 +126,8 @@ class Endpoint:
         self._renderer = Renderer()
         self.check(*replies)
 
-    def exchange(self, request: Request, *, operation: str | None = None) -> Exchange | Forward:
-        """Answer one request, or return a Forward. This method is the life of a call, and asks the stages in turn.
+    def exchange(self, request: Request, *, operation: str | None = None) -> Exchange:
+        """Answer one request. This method is the life of a call, and asks the stages in turn.
 
         Give `operation` only if the path of the request does not show the operation.
         """
@@ -143,7 +138,8 @@ class Endpoint:
                 for received in on.received:
                     received(call)
                 refusal = _first(on.refusal, call)
-                source = _first(on.source if refusal is None else on.source_of_refused, call)
+                sources: Iterable[Source] = on.source if refusal is None else on.source_of_refused
+                source = _first(sources, call)
             except Exception as error:  # noqa: BLE001 - an error of a condition or match function must fail the test
                 return self.fail(call, error)
         try:  # several calls at once, because a function of the user may make the reply
@@ -151,7 +147,7 @@ class Endpoint:
             reply = self._reply(call, answer, refusal) if isinstance(answer, Reply) else None
             for accepted in on.accepted:
                 accepted(call, reply)
-            if isinstance(source, Forward):
+            if isinstance(source, Exchange):
                 return source
             if reply is not None and isinstance(source, Slot):
                 call.answered.reply = reply
@@ -187,7 +183,7 @@ class Endpoint:
         self.calls.append(call)
         return call
 
-    def fail(self, call: Call, error: Exception, source: Slot | Forward | None = None) -> Exchange:
+    def fail(self, call: Call, error: Exception, source: Slot | Exchange | None = None) -> AnsweredExchange:
         """Answer with an HTTP error, because a function of the user raised `error`; add `error` to `problems`.
 
         If the function is in the Slot `source`, a note about it is added to the error.
@@ -211,13 +207,16 @@ class Endpoint:
         wanted = [wanted(call, refusal) for wanted in self._on.wanted]
         return any(wanted)  # every stage was asked
 
-    def leftovers(self) -> list[Exception]:
-        """Return the errors about what the test has prepared and not used; none if a stage is lenient."""
-        if any(stage.lenient for stage in self.stages):
-            return []
+    def leftovers(self, *, unused: bool = True) -> list[Exception]:
+        """Return the errors about what the test has prepared and not used, and the errors that stages add at the end.
+
+        Without `unused`, and if a stage is lenient, those of the class UnusedReplies are left out.
+        """
         left = [each for leftovers in self._on.leftovers for each in leftovers()]
         lines = [each for each in left if isinstance(each, str)]
         errors = [each for each in left if not isinstance(each, str)]
+        if not unused or any(stage.lenient for stage in self.stages):
+            return [each for each in errors if not isinstance(each, UnusedReplies)]
         return [UnusedReplies(mask("\n".join(lines))), *errors] if lines else errors
 
     @property
@@ -266,9 +265,9 @@ class Endpoint:
         status = _GATEWAY_STATUS.get(error) or bedrock.all_errors()[error].status
         return error_response(error, status, error_json(error, {"message": message}), self._request_id(call))
 
-    def _answered(self, call: Call, response: HttpResponse) -> Exchange:
+    def _answered(self, call: Call, response: HttpResponse) -> AnsweredExchange:
         call.answered.status = response.status
-        return Exchange(call, response, call.answered.taken, self._on.ended)
+        return AnsweredExchange(call, response, call.answered.taken, self._on.ended)
 
     def _refused(self, call: Call, refusal: Refusal) -> HttpResponse:
         """Answer as Bedrock refuses a call. The refusal is a problem unless the test expects it."""
@@ -347,7 +346,7 @@ class Endpoint:
                 responder.plan.check_sendable(self.transport)
 
 
-def _first(ask: Iterable[Callable[[Call], _T | None]], call: Call) -> _T | None:
+def _first(ask: Iterable[Callable[[Call], _T]], call: Call) -> _T | None:
     """Return the first result of these methods that is not None; the others are not called."""
     for each in ask:
         if (found := each(call)) is not None:

@@ -38,7 +38,10 @@ _T = TypeVar("_T")
 _ROLE: Final = methodcaller("get", "role")
 
 CallOutcome = Literal["still running", "complete", "closed by client", "cut"]
-"""The outcome of an answer. A "cut" answer is incomplete, for example because of a fault or a stopped server."""
+"""The outcome of an answer. It is "complete" if the client took all bytes that the fake sends, also those of an error.
+
+A "cut" answer ends early, for example because of a fault or a stopped server.
+"""
 
 
 class Parting(NamedTuple):
@@ -194,7 +197,7 @@ class Call:
 
     def of(self, kind: type[_T]) -> _T | None:
         """Return what a stage has stored of this call as a value of this class; None if there is no such value."""
-        known: Any = self._known.get(kind)
+        known: _T | None = self._known.get(kind)
         return known
 
     def keep(self, kind: type[_T], value: _T) -> None:
@@ -359,12 +362,15 @@ class Call:
 
     @property
     def outcome(self) -> CallOutcome:
-        """The outcome of the answer, for example "complete" or "cut"."""
+        """The outcome of the answer: "still running", "complete", "closed by client" or "cut".
+
+        It is "complete" if the client took all bytes that the fake sends, even those of an error or a damaged answer.
+        """
         return self.answered.outcome
 
     @property
     def response(self) -> Response | None:
-        """The whole answer, assembled; None after an error, or if the stream is incomplete or in a wrong order."""
+        """The whole answer, assembled; None after an error, and if the answer is incomplete or in a wrong order."""
         forwarded = self.of(ForwardedAnswer)
         response = (None if forwarded is None else forwarded.so_far().response) or self.answered.response
         if response is not None:

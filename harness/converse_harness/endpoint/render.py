@@ -83,8 +83,12 @@ class Renderer:
             response = recorded.response
             if recorded.operation == "Converse" and isinstance(reply.plan.body, MessageBody):
                 occasion.call.answered.response = _assembled(reply, occasion, ())
+        sound = response
         for placement, change in changes:
             response = response if change is None else change(response, placement)
+        answered = occasion.call.answered
+        if changes and answered.response is not None and _body(response) != _body(sound):
+            answered.response = None  # the client gets another body, or a part of it
         return response
 
     def _sound(self, reply: Reply, occasion: Occasion) -> HttpResponse:
@@ -147,6 +151,10 @@ class Renderer:
         if len(self._frames) >= _CACHE_SIZE:
             self._frames.clear()  # `clear` is atomic, so threads need no lock
         self._frames[key] = frames
+
+
+def _body(response: HttpResponse) -> bytes:
+    return b"".join([chunk.data for chunk in response.chunks])
 
 
 def _paddings(seed: int, place: str, count: int) -> bytes:

@@ -21,10 +21,10 @@ Position = Literal["before the script", "in the script", "after the script"]
 _POSITIONS: Final = get_args(Position)
 
 
-class Forward:
-    """The exchange of a call that the transport forwards to the real service. The method `Stage.source` may return it.
+class Exchange:
+    """One call in progress. The transport sends the `response`, and then calls the method `ended`.
 
-    It has the attributes that transports use. `recordings.record.write` has the subclass.
+    `taken` is the list to which the transport appends each chunk that the client received.
     """
 
     call: Call
@@ -32,7 +32,7 @@ class Forward:
     taken: SentChunks
 
     def ended(self, outcome: CallOutcome) -> None:
-        """Store the outcome of the answer."""
+        """Store the outcome of the answer in the call; if an outcome is already stored, do nothing."""
         raise NotImplementedError
 
 
@@ -85,8 +85,11 @@ class Stage:
     def refusal(self, call: Call) -> Refusal | None:
         """Return the error with which Bedrock would refuse the call; None if it would not. The first refusal counts."""
 
-    def source(self, call: Call) -> Slot | Forward | None:
-        """Return a Slot with the reply to the call, or a Forward; None leaves the call to the next stage."""
+    def source(self, call: Call) -> Slot | Exchange | None:
+        """Return a Slot with the reply to the call; None leaves the call to the next stage.
+
+        An Exchange answers the call by itself, as when the call is forwarded to the real service.
+        """
 
     def instead(self, call: Call, reply: Reply) -> Reply:
         """Return the reply to send in place of `reply`; `reply` itself changes nothing."""
@@ -106,7 +109,8 @@ class Stage:
     def usage(self, call: Call, counted: dict[str, Any]) -> None:
         """Change the token counts of an answer, in the form of AWS's TokenUsage, before they are sent.
 
-        `counted` has no `inputTokens` so far (0), and no counters of the cache if the reply sets its own usage.
+        They are not final: `inputTokens` is 0 until a stage sets it, and the reply's own usage is added later. If the
+        reply has its own usage, the counters of the cache are missing. To read what was sent, use `call.response`.
         """
 
     def sending(self, call: Call, reply: Reply, response: HttpResponse) -> HttpResponse:
@@ -120,11 +124,15 @@ class Stage:
         """Drop what is stored of a call that leaves `endpoint.calls`, because of the setting `keep_calls`."""
 
     def leftovers(self) -> Sequence[str | Exception]:
-        """Return what the test has prepared and not used: a line of text about each thing, or an error of its own.
+        """Return what the test has prepared and not used, and the errors that show only at the end of the test.
 
-        All lines together become one UnusedReplies.
+        All lines of text together become one UnusedReplies, which the setting `unused="allow"` leaves out. Any other
+        error fails the test.
         """
         return ()
+
+
+Source = Callable[["Call"], "Slot | Exchange | None"]
 
 
 @cache
@@ -145,8 +153,8 @@ class StageHooks:
 
     received: tuple[Callable[[Call], None], ...]
     refusal: tuple[Callable[[Call], Refusal | None], ...]
-    source: tuple[Callable[[Call], Slot | Forward | None], ...]
-    source_of_refused: tuple[Callable[[Call], Slot | Forward | None], ...]
+    source: tuple[Source, ...]
+    source_of_refused: tuple[Source, ...]
     instead: tuple[Callable[[Call, Reply], Reply], ...]
     accepted: tuple[Callable[[Call, Reply | None], None], ...]
     wanted: tuple[Callable[[Call, Refusal], bool], ...]

@@ -124,7 +124,7 @@ class FakeCore:
         self.attach()
         if self.records:
             remember(*header_secrets(request.headers))
-        # Of the stages, only Forwarding returns a Forward.
+        # Of the stages, only Forwarding returns an Exchange.
         return cast("AnyExchange", self.endpoint.exchange(request, operation=operation or None))
 
     def attach(self) -> None:
@@ -292,7 +292,7 @@ class Fake(Scripting):
     def _unused(self) -> list[Exception]:
         """Return an error for each thing that the test has prepared and not used, unless `unused` is "allow"."""
         self.core.attach()
-        return self.endpoint.leftovers() if self._strict_unused else []
+        return self.endpoint.leftovers(unused=self._strict_unused)
 
     # The following methods open and close the fake.
 

@@ -13,11 +13,11 @@ from weakref import ref
 import pytest
 
 from converse_harness import Endpoint, Reply, faults, reply
-from converse_harness.endpoint import Exchange
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.prompt_cache.cache import use_of
 from converse_harness.endpoint.prompt_cache.rewrites import CacheSummary, Rewrites
 from converse_harness.endpoint.prompt_cache.stage import PromptCaching
+from converse_harness.endpoint.stage import Exchange
 from converse_harness.errors import ReplyError
 from converse_harness.stream.chunk import estimate_tokens
 from converse_harness.stream.http import Request

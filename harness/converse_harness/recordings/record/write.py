@@ -18,9 +18,9 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Final, NamedTuple, cast
 
-from converse_harness.endpoint import Endpoint, Exchange
+from converse_harness.endpoint import AnsweredExchange, Endpoint
 from converse_harness.endpoint.call import Call, CallOutcome, ForwardedAnswer, ForwardedCall
-from converse_harness.endpoint.stage import Forward, Stage
+from converse_harness.endpoint.stage import Exchange, Stage
 from converse_harness.errors import SecretFound, StreamOrderError
 from converse_harness.literals import StopReason
 from converse_harness.recordings.format.exchanges import OPTIONS, RecordedExchange, reply_of
@@ -260,7 +260,7 @@ _UNANSWERED: Final = HttpResponse(0, (), ())
 
 
 @dataclass(frozen=True, slots=True)
-class ForwardedExchange(Forward):
+class ForwardedExchange(Exchange):
     """A call forwarded to the real service. The transport fills in `captured` and reports the end of the call."""
 
     call: Call
@@ -314,7 +314,7 @@ class Forwarding(Stage):
         return self._writer.forward(call)
 
 
-AnyExchange = Exchange | ForwardedExchange
+AnyExchange = AnsweredExchange | ForwardedExchange
 """A call that the fake answers, or a call that is forwarded to the real service."""
 
 
