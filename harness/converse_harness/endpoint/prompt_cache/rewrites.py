@@ -24,6 +24,7 @@ from converse_harness.endpoint.prompt_cache.blocks import (
     settings_of,
 )
 from converse_harness.endpoint.prompt_cache.cache import PromptUse, has_failed, use_of
+from converse_harness.errors import Explained
 from converse_harness.json_values import is_array, is_object
 from converse_harness.notes import Note
 from converse_harness.secrets.mask import common_length, mask
@@ -168,7 +169,7 @@ class Rewrite:
         return f"{self.summary}, and the model looks back over about {self.look_back}"
 
 
-class Rewrites(tuple[Rewrite, ...]):
+class Rewrites(tuple[Rewrite, ...], Explained):
     """A tuple of all rewrites, in the order of their calls."""
 
     __slots__ = ()
