@@ -135,7 +135,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
     workers.arm()
     plugins = config.pluginmanager
-    config.stash[ASKED] = [fakes_of_tests(config), plugins.get_plugin(REPORTING)]
+    reporting: Any = plugins.get_plugin(REPORTING)
+    config.stash[ASKED] = [fakes_of_tests(config).checks, reporting.checks]
     config.stash[settings.ONCE_MORE] = _once_more
     notes = sys.modules.get("converse_harness.notes")  # None unless a pytest run around this one loaded the module
     if notes is not None:
@@ -214,8 +215,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         from converse_harness.plugin import parameters
 
         asked = metafunc.config.stash[ASKED]
-        if parameters not in asked:
-            asked.append(parameters)
+        if parameters.checks not in asked:
+            asked.append(parameters.checks)
         parameters.parametrize(metafunc)
 
 

@@ -14,6 +14,7 @@ from converse_harness.plugin.outcome import Check, Step
 
 if TYPE_CHECKING:
     from converse_harness.intercept.fake import Fake
+    from converse_harness.plugin.recording.hooks import RecordedTests
     from converse_harness.server.listener import ConverseServer
 
 FAKES: Final = "converse_fakes"
@@ -36,7 +37,7 @@ class FakesOfTests:
         If the test has the marker `converse_recording`, the fake also plays or records.
         """
         settings.own_fakes(item).append(fake)
-        recorded = item.config.pluginmanager.get_plugin(settings.RECORDED)
+        recorded: RecordedTests | None = item.config.pluginmanager.get_plugin(settings.RECORDED)
         if recorded is not None:
             recorded.give(fake)
         if not self._keeps_patches and settings.chosen(item.config, "patches") == "session":
@@ -74,9 +75,9 @@ class FakesOfTests:
             fake.close()
         if not isinstance(error, pytest.skip.Exception | pytest.xfail.Exception):
             yield from (fake.check for fake in (*own, *left))
-        for fake, had in self._before.items():
-            if fake not in own:
-                yield partial(fake.core.check_problems, since=had)
+        for wider, had in self._before.items():
+            if wider not in own:
+                yield partial(wider.core.check_problems, since=had)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Step:

@@ -1,23 +1,22 @@
 """The life of a test in four phases: setup, call, teardown, report. Only this module decides a test's outcome.
 
-A test fails once, in the phase in which the problem occurs: the call phase ends with the checks, and a problem that a
-fixture causes later is a teardown error. So the order in which hooks are registered does not matter.
+A test fails once, in the phase in which the problem occurs. So the order in which hooks are registered does not matter:
 
-All else that happens in a phase is in the hooks of other objects, each a plugin of pytest:
+1. Setup: the test's marker is checked and its recording opened, before any fixture. The fixtures make the test's fakes.
+2. Call: the test function runs. Then everything in the list ASKED is asked for checks, and a check fails the test.
+3. Teardown: the fixtures end, then the recording is written. An error of a fixture or of the recording fails the phase.
+4. Report, after each phase: the problem of a failed phase is shown at the user's line, with calls and notes.
 
-- `fakes`: the fakes of the running test, and what they must be asked.
-- `reporting`: masks, notes and calls in reports.
-- `guard`, if the setting `guard` is "session": fails each phase in which it blocked a connection.
-- `recording/hooks`, from the first test with a recording on: plays and records.
-
-Such an object is imported by the first hook that needs it, if not every run needs it.
+In phases 1 to 3, the setting `guard` fails a phase that called Bedrock, even if other code caught the guard's error.
+All but the hooks below is in other plugins of pytest, each in its module: `fakes` and `reporting` in every run, `guard`
+with its setting, `recording.hooks` from the first test with a recording on.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Generator, Iterable
-from typing import Final, Protocol
+from typing import Final
 
 import pytest
 
@@ -29,17 +28,12 @@ Step = Generator[None, object, object]
 Check = Callable[[BaseException | None], object]
 """A check at the end of the call phase: it gets the earlier error, and raises the problem that must fail the test."""
 
+Checks = Callable[[pytest.Item, BaseException | None], Iterable[Check]]
+"""Returns the checks for a test whose function raised an error; None if it returned."""
 
-class HasChecks(Protocol):
-    """An object or a module that is asked for checks when the test function has ended."""
-
-    def checks(self, item: pytest.Item, error: BaseException | None) -> Iterable[Check]:
-        """Return the checks for a test whose function raised `error`; None if it returned."""
-        ...
-
-
-ASKED: Final = pytest.StashKey[list[HasChecks]]()
-"""The key under which the stash of the pytest config holds the objects with checks, in the order of the checks."""
+ASKED: Final = pytest.StashKey[list[Checks]]()
+"""The key under which the stash of the pytest config holds the functions that are asked for checks, in this order: the
+test's fakes, its notes, and whether it needed the stream that its case is about."""
 
 
 class Phases:
@@ -81,7 +75,7 @@ class Phases:
         """
         __tracebackhide__ = True
         problem: Exception | None = None
-        for check in [check for each in item.config.stash[ASKED] for check in each.checks(item, error)]:
+        for check in [check for checks in item.config.stash[ASKED] for check in checks(item, error)]:
             try:
                 check(problem or error)
             except Exception as found:  # noqa: BLE001 - any exception fails the test
@@ -91,7 +85,7 @@ class Phases:
 
             fail(problem, error, full=bool(item.config.getoption("fulltrace", False)), test=getattr(item, "obj", None))
 
-    # 3. Teardown: no check. An error of a fixture, of the guard, or of a recording that cannot be written, fails it.
+    # 3. Teardown: nothing is asked. A problem that a fixture causes now is an error of this fixture.
 
     # 4. Report, after each of the three phases
 
