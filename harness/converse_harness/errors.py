@@ -98,6 +98,16 @@ def _anywhere(argument: Argument) -> str:
     return ".".join(filter(None, (argument.function, argument.place)))
 
 
+class Explained:
+    """A value that explains, in place of pytest's difference of two values, why an `==` with it failed."""
+
+    __slots__ = ()
+
+    def explain(self) -> list[str]:
+        """Return the lines of the explanation."""
+        raise NotImplementedError
+
+
 class ConverseHarnessError(Exception):
     """The base class of all exceptions that converse-harness raises.
 

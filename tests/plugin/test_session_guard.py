@@ -119,6 +119,28 @@ def test_a_test_without_a_fake_fails_and_is_told_of_the_fixture(guarded: pytest.
     )
 
 
+def test_a_blocked_call_is_the_only_problem_of_a_test_that_has_closed_its_fake(guarded: pytest.Pytester) -> None:
+    guarded.makepyfile(
+        """
+        from agent import ask
+        from converse_harness import reply
+        import network
+
+        def test_it(converse):
+            converse.script(reply.text("hi"))
+            converse.close()
+            try:
+                ask("?")
+            except Exception:
+                pass
+        """
+    )
+    result = run(guarded)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E*BlockedConnection: botocore tried to reach*"])
+    assert "UnusedReplies" not in result.stdout.str()
+
+
 @pytest.mark.parametrize("swallowed", [False, True])
 @pytest.mark.parametrize("place", ["conftest", "test_module"])
 def test_import_time_counts(guarded: pytest.Pytester, place: str, swallowed: bool) -> None:

@@ -1,27 +1,28 @@
-"""The fixtures of the pytest plugin. The module `outcome` has the hooks that run around each test.
+"""The fixtures of the pytest plugin, and the hooks with which a run begins. `outcome` has the phases of a test.
 
-Every pytest run in the environment loads this module, so it imports no slow modules. Each fixture imports the modules
-that it needs.
+Every pytest run of the environment loads this module, so it imports no slow modules; each fixture imports its own.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator, Iterator
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pytest
 
-from converse_harness.plugin.outcome import HOOKS, Hooks
-from converse_harness.plugin.settings import add_options, refuse_inside_given, settings_of
+from converse_harness.plugin import settings
+from converse_harness.plugin.fakes import FAKES, FakesOfTests, fakes_of_tests
+from converse_harness.plugin.outcome import ASKED, Phases
+from converse_harness.plugin.reporting import REPORTING, Reporting
 
 if TYPE_CHECKING:
     from converse_harness.cases import Case
     from converse_harness.intercept.fake import Fake
     from converse_harness.intercept.httpx.fake import HttpxFake
     from converse_harness.server.listener import ConverseServer
-
-AnyFake = TypeVar("AnyFake", bound="Fake")
 
 # Keep these fixtures in lines 10 to 99: `pytest --fixtures` sorts by "path:line" as text, so line 100 precedes line 31.
 
@@ -69,12 +70,12 @@ def converse_server(request: pytest.FixtureRequest) -> Iterator[ConverseServer]:
     """
     from converse_harness.server.listener import ConverseServer
 
-    hooks = request.config.stash[HOOKS]
+    fakes = fakes_of_tests(request.config)
     with ConverseServer() as server:
-        hooks.server = server
+        fakes.server = server
         yield server
         left = server.fakes
-        hooks.server = None
+        fakes.server = None
     for fake in left:
         fake.check()
 
@@ -111,10 +112,75 @@ def converse_model(request: pytest.FixtureRequest) -> str:
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    """Register the options and ini settings, and the hooks of this run."""
+    """Register the options and ini settings, and the hooks that every run needs."""
     # The hooks are not listed in `pytest_plugins`, because pytest would then search all installed packages again.
-    pluginmanager.register(Hooks(), "converse_hooks")
-    add_options(parser)
+    pluginmanager.register(FakesOfTests(), FAKES)
+    pluginmanager.register(Reporting(), REPORTING)
+    pluginmanager.register(Phases(), "converse_phases")
+    settings.add_options(parser)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """If the setting `guard` is "session", block calls to Bedrock before pytest imports any conftest.py."""
+    _guard(early_config)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Check the settings, and register the markers and further hooks. Raises UsageError for an invalid setting."""
+    _guard(config)  # needed if pytest loaded this plugin too late for the hook above
+    from converse_harness.features import FEATURES, module_of
+    from converse_harness.intercept.guard import workers
+
+    workers.arm()
+    plugins = config.pluginmanager
+    reporting: Any = plugins.get_plugin(REPORTING)
+    config.stash[ASKED] = [fakes_of_tests(config).checks, reporting.checks]
+    config.stash[settings.ONCE_MORE] = _once_more
+    notes = sys.modules.get("converse_harness.notes")  # None unless a pytest run around this one loaded the module
+    if notes is not None:
+        aside = ExitStack()
+        aside.enter_context(notes.set_aside())
+        config.add_cleanup(aside.close)
+    settings.check_run(config)
+    for marker in settings.MARKERS:
+        config.addinivalue_line("markers", marker)
+    # The Tally registers the recordings of all tests. It is needed if tests may record, or if unused recordings may
+    # exist.
+    records = settings.chosen(config, "record") != "none"
+    if records or config.getini("converse_redact") or settings.folder(config).is_dir():
+        from converse_harness.plugin.recording.tally import tally_of
+
+        tally_of(config)
+    for name, feature in FEATURES.items():
+        if any(config.getoption(f"--converse-{option}") not in (None, False, []) for option in feature.options):
+            plugins.register(getattr(module_of(name, "hooks"), feature.plugin)(config), f"converse_{name}")
+
+
+_GUARD: Final = "converse_guard"
+"""The name under which the guard of the session is registered as a plugin of pytest."""
+
+
+def _guard(config: pytest.Config) -> None:
+    if settings.chosen(config, "guard") == "session" and not config.pluginmanager.has_plugin(_GUARD):
+        from converse_harness.plugin.guard import GuardHooks
+
+        config.pluginmanager.register(GuardHooks(config), _GUARD)
+
+
+@contextmanager
+def _once_more(item: pytest.Item) -> Generator[None, None, None]:
+    """Context manager in which a test runs again, outside of pytest's protocol and without writing a recording."""
+    config = item.config
+    config.stash[settings.RERUNS] = True
+    try:
+        with ExitStack() as around:
+            for hooks in filter(None, map(config.pluginmanager.get_plugin, (REPORTING, _GUARD))):
+                around.enter_context(contextmanager(hooks.pytest_runtest_protocol)(item))
+            yield
+    finally:
+        config.stash[settings.RERUNS] = False
 
 
 @pytest.hookimpl(trylast=True)
@@ -143,17 +209,23 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         manager.getfixturedefs = getfixturedefs
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> Generator[None, object, object]:
-    """Mask secrets in the ids of a test's parameters, after all other hooks have added parameters."""
-    result = yield
-    # `_calls` is not public in pytest. The public hook pytest_make_parametrize_id does not see ids that the user gave.
-    calls: list[Any] = getattr(metafunc, "_calls", [])
-    if calls:
-        from converse_harness.plugin.names import mask_ids
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """If a test uses a fixture `converse_each_...`, run the test once for each case or variant of this fixture."""
+    if any(name.startswith("converse_each_") for name in metafunc.fixturenames):
+        from converse_harness.plugin import parameters
 
-        mask_ids(metafunc, calls)
-    return result
+        asked = metafunc.config.stash[ASKED]
+        if parameters.checks not in asked:
+            asked.append(parameters.checks)
+        parameters.parametrize(metafunc)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """If pytest-run-parallel is loaded, keep a test in one thread if its fake serves the whole process."""
+    if any(map(config.pluginmanager.hasplugin, settings.PARALLEL)):
+        from converse_harness.plugin.parameters import in_one_thread
+
+        in_one_thread(items)
 
 
 _MORE_FIXTURES: Final = (
@@ -170,12 +242,15 @@ class _MoreFixtures:
         terminalreporter.write_line(_MORE_FIXTURES)
 
 
+AnyFake = TypeVar("AnyFake", bound="Fake")
+
+
 def _fake_of_a_test(request: pytest.FixtureRequest, kind: type[AnyFake]) -> Iterator[AnyFake]:
     __tracebackhide__ = True
     item: pytest.Item = request.node
-    refuse_inside_given(item, str(request.fixturename))
-    fake = kind(**settings_of(item))
-    item.config.stash[HOOKS].adopt(item, fake)
+    settings.refuse_inside_given(item, str(request.fixturename))
+    fake = kind(**settings.settings_of(item))
+    fakes_of_tests(item.config).adopt(item, fake)
     fake.open()
     try:
         yield fake

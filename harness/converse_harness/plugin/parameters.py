@@ -155,12 +155,19 @@ def _script(fake: Fake, case: Case) -> None:
     fake.always((lambda call: next(left, fine)) if rest else fine)
 
 
-def skip_where_only_streams(item: pytest.Item) -> None:
-    """Skip a test that called only Converse although its case needs a stream."""
+def checks(item: pytest.Item, error: BaseException | None) -> Iterable[Callable[[BaseException | None], None]]:
+    """Return the check of the case of a test, which may skip the test. It follows all other checks."""
     if _RUNNING in item.stash:
-        case, fake = item.stash[_RUNNING]
-        called = {call.operation for call in fake.calls}
-        if "Converse" in called and "ConverseStream" not in called and case.stream_only:
+        yield partial(_skip_where_only_streams, *item.stash[_RUNNING])
+
+
+def _skip_where_only_streams(case: Case, fake: Fake, error: BaseException | None) -> None:
+    """Skip a test that called only Converse although its case needs a stream, if nothing else is wrong with it."""
+    called = {call.operation for call in fake.calls}
+    if "Converse" in called and "ConverseStream" not in called and case.stream_only:
+        from converse_harness.errors import UnusedReplies
+
+        if isinstance(error, UnusedReplies | None):
             pytest.skip(_ONLY_STREAMS.format(name=case.name))
 
 

@@ -15,7 +15,7 @@ import pytest
 from converse_harness.endpoint.failure_texts import shortened, transcript
 from converse_harness.errors import ConverseNoteWarning, NotedCall
 from converse_harness.notes import Note, take
-from converse_harness.plugin.settings import NOTE, STALE, VERDICT, chosen, own_fakes
+from converse_harness.plugin.settings import NOTE, STALE, VERDICT, chosen
 from converse_harness.plugin.stale import check_stale, print_stale, stale_properties
 from converse_harness.secrets.process import own_secrets
 from converse_harness.secrets.removal import without_secrets
@@ -157,15 +157,15 @@ def check_notes(item: pytest.Item, error: BaseException | None) -> None:
         warnings.warn(note.text, ConverseNoteWarning, stacklevel=2)
 
 
-def complete(report: pytest.TestReport, item: pytest.Item, served: list[Fake]) -> None:
-    """Add the calls to the report of a failed test, and the notes of every test to the teardown report.
+def add_calls(report: pytest.TestReport, fakes: Iterable[Fake]) -> None:
+    """Add the calls of fakes to a report, in a section for each fake that was called."""
+    called = [fake for fake in fakes if fake.endpoint.calls]
+    report.sections += [(f"{_CALLS}{fake.core.where}", transcript(fake.calls.all)) for fake in called]
 
-    `served` are the fakes that the test opened on the server; their calls are added after those of the fixtures' fakes.
-    """
+
+def add_notes(report: pytest.TestReport, item: pytest.Item) -> None:
+    """Store a test's new notes, and add all of its notes to the teardown report."""
     _take_notes(item)
-    if report.when == "call" and report.failed:
-        fakes = [fake for fake in own_fakes(item) + served if fake.endpoint.calls]
-        report.sections += [(f"{_CALLS}{fake.core.where}", transcript(fake.calls.all)) for fake in fakes]
     if report.when == "teardown":
         notes = item.stash.setdefault(_NOTES, {}).values()
         report.user_properties += stale_properties(item)

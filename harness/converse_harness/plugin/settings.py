@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -54,10 +53,16 @@ VERDICT: Final = "converse_contract"
 """The name of a pytest user property in the call report of a test. The value is the verdict of a contract as JSON."""
 
 ONCE_MORE: Final = pytest.StashKey[Callable[[pytest.Item], AbstractContextManager[None]]]()
-"""The key under which the stash of the pytest config holds `Hooks.once_more`, the context manager for a rerun."""
+"""The key under which the stash of the pytest config holds a function that returns the context manager for a rerun."""
+
+RERUNS: Final = pytest.StashKey[bool]()
+"""The key under which the stash of the pytest config holds True while a test runs again."""
 
 MARKER: Final = "converse_recording"
 """The name of the marker that makes a test play or record a recording."""
+
+RECORDED: Final = "converse_recorded"
+"""The name under which the hooks that record tests are registered as a plugin of pytest."""
 
 _ONLY_INI: Final[Mapping[str, tuple[Literal["string", "linelist"], str | list[str], str]]] = {
     "model": ("string", "", "the model id that the fixture converse_model returns"),
@@ -158,18 +163,6 @@ def kept_error(item: pytest.Item) -> BaseException | None:
     kept: list[pytest.ExceptionInfo[BaseException]] | None = getattr(item, "_excinfo", None)
     error = kept[0].value if kept else None
     return None if isinstance(error, pytest.xfail.Exception) else error
-
-
-def open_fakes() -> Mapping[Fake, int]:
-    """Return every open fake with its number of problems so far; {} if the module of fakes was never loaded."""
-    module = sys.modules.get("converse_harness.intercept.fake")
-    return {} if module is None else module.open_fakes()
-
-
-def closed_fakes() -> int:
-    """Return the number of fakes that were opened in this process and are closed now."""
-    module = sys.modules.get("converse_harness.intercept.fake")
-    return 0 if module is None else module.times_opened() - len(module.open_fakes())
 
 
 def record_setting(config: pytest.Config) -> str:

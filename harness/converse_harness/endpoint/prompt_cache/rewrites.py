@@ -18,6 +18,7 @@ from converse_harness.endpoint.call import CONVERSATIONS, CacheOfCall, CacheUse,
 from converse_harness.endpoint.prompt_cache.blocks import IMAGES, image_path, settings_of
 from converse_harness.endpoint.prompt_cache.cache import PromptUse, has_failed, use_of
 from converse_harness.endpoint.usage import PromptBlock, cached_blocks, has_cache_point
+from converse_harness.errors import Explained
 from converse_harness.json_values import is_array, is_object
 from converse_harness.notes import Note
 from converse_harness.secrets.mask import common_length, mask
@@ -162,7 +163,7 @@ class Rewrite:
         return f"{self.summary}, and the model looks back over about {self.look_back}"
 
 
-class Rewrites(tuple[Rewrite, ...]):
+class Rewrites(tuple[Rewrite, ...], Explained):
     """A tuple of all rewrites, in the order of their calls."""
 
     __slots__ = ()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Generator, Iterator
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import pytest
 
@@ -15,7 +15,7 @@ from converse_harness.errors import ReplyError
 from converse_harness.plugin.recording.facts import RunFacts
 from converse_harness.plugin.recording.owners import Owners, arguments_of, shown
 from converse_harness.plugin.recording.unused import Unused
-from converse_harness.plugin.settings import MARKER
+from converse_harness.plugin.settings import MARKER, OF_RUN, chosen, record_setting
 from converse_harness.recordings import names
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.secrets.mask import mask
@@ -58,6 +58,13 @@ class Tally:
 
     # Hooks while tests are collected
 
+    def pytest_report_header(self, config: pytest.Config) -> str | None:
+        """Add the record mode to pytest's header if this run can record."""
+        mode = chosen(config, "record")
+        if mode == "none":
+            return None
+        return f"{_PREFIX}{record_setting(config)} ({OF_RUN['record'][1][mode]})"
+
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
         """Register whether a module was skipped or failed to import, because then its tests are unknown.
@@ -95,11 +102,15 @@ class Tally:
         """Register the outcome of a phase of a test, which ran in this process or in a worker."""
         self.outcomes[report.nodeid].add(report.outcome)
 
-    def send_facts(self) -> None:
-        """In an xdist worker, send the facts to the controller."""
-        output: dict[str, Any] | None = getattr(self._config, "workeroutput", None)
-        if output is not None:
-            output[_OUTPUT] = self.facts().as_json()
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_sessionfinish(self) -> Generator[None, object, object]:
+        """In an xdist worker, send the facts to the controller, after the recordings are finished."""
+        try:
+            return (yield)
+        finally:
+            output: dict[str, Any] | None = getattr(self._config, "workeroutput", None)
+            if output is not None:
+                output[_OUTPUT] = self.facts().as_json()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodeready(self) -> None:
@@ -150,3 +161,11 @@ class Tally:
             return names.FAILED_SUFFIX in file.read_text(encoding="utf-8", errors="replace")
         except OSError:
             return False
+
+
+def tally_of(config: pytest.Config) -> Tally:
+    """Return the Tally of this run; the first call registers its hooks. Raises UsageError for a wrong redaction."""
+    plugins = config.pluginmanager
+    if not plugins.has_plugin(TALLY):
+        plugins.register(Tally(config), TALLY)
+    return cast("Tally", plugins.get_plugin(TALLY))
