@@ -56,6 +56,17 @@ The second one is the fake's own error, for an operation of Bedrock that it cann
 """
 
 
+def _call_all(
+    methods: Iterable[Callable[[Call], None]], call: Call, problems: list[ConverseHarnessError | Exception]
+) -> None:
+    """Call all these methods. Their errors fail the test, and not the client, which has or gets its answer."""
+    for each in methods:
+        try:
+            each(call)
+        except Exception as error:  # noqa: BLE001, PERF203 - any error of a stage
+            problems.append(error)
+
+
 @dataclass(frozen=True, slots=True)
 class Exchange:
     """One call in progress. The transport sends the `response`, and then calls the method `ended`."""
@@ -66,6 +77,8 @@ class Exchange:
     """The list to which the transport appends each chunk that the client received."""
     on_ended: tuple[Callable[[Call], None], ...] = ()
     """The methods `ended` of the stages."""
+    problems: list[ConverseHarnessError | Exception] = field(default_factory=list["ConverseHarnessError | Exception"])
+    """The problems of the Endpoint, for the errors of `on_ended`."""
     captured: None = field(default=None, init=False)
     """Always None, which means that the call is not forwarded to a real service."""
 
@@ -75,8 +88,7 @@ class Exchange:
         If an outcome is already stored, do nothing.
         """
         if self.call.answered.end(outcome):
-            for ended in self.on_ended:
-                ended(self.call)
+            _call_all(self.on_ended, self.call, self.problems)
 
 
 @shows_settings(EndpointSettings)
@@ -181,9 +193,7 @@ class Endpoint:
             model = stands_for(self.models, model)
         call = Call(self.received, name, shown, path_params, body, malformed, model)
         if self.keep_calls is not None and len(self.calls) == self.keep_calls:
-            dropped = self.calls.pop(0)
-            for forgotten in self._on.forgotten:
-                forgotten(dropped)
+            _call_all(self._on.forgotten, self.calls.pop(0), self.problems)
         self.calls.append(call)
         return call
 
@@ -268,7 +278,7 @@ class Endpoint:
 
     def _answered(self, call: Call, response: HttpResponse) -> Exchange:
         call.answered.status = response.status
-        return Exchange(call, response, call.answered.taken, self._on.ended)
+        return Exchange(call, response, call.answered.taken, self._on.ended, self.problems)
 
     def _refused(self, call: Call, refusal: Refusal) -> HttpResponse:
         """Answer as Bedrock refuses a call. The refusal is a problem unless the test expects it."""
