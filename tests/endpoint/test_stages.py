@@ -1,10 +1,11 @@
-"""The methods of a Stage run in the threads and under the lock that its docstring names, and their errors fail tests."""
+"""The methods of a Stage run in the threads and under the lock that its docstring names. Their errors fail tests."""
 
 from __future__ import annotations
 
 import json
 import re
 import threading
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -18,11 +19,13 @@ from typing import Any, Final, NamedTuple
 import pytest
 from botocore.exceptions import ClientError
 
-from converse_harness import ConverseServer, Fake, fake_converse, reply
+from converse_harness import Fake, fake_converse, reply
 from converse_harness.endpoint import Endpoint
 from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.script import Slot
 from converse_harness.endpoint.stage import Stage
 from converse_harness.intercept.clients import create_client
+from converse_harness.intercept.observers import watching
 from converse_harness.recordings.record.write import SessionWriter
 from converse_harness.stream.http import Request
 from tests.threads import together
@@ -117,7 +120,11 @@ for _name in METHODS:
 def question(*blank: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a call that names the thread which makes it. A blank text in it breaks a rule."""
     content = [{"text": "hi"}, *blank]
-    return {"modelId": MODEL, "system": [{"text": str(get_ident())}], "messages": [{"role": "user", "content": content}]}
+    return {
+        "modelId": MODEL,
+        "system": [{"text": str(get_ident())}],
+        "messages": [{"role": "user", "content": content}],
+    }
 
 
 def ask_all(client: Any) -> None:
@@ -195,19 +202,26 @@ def test_an_error_of_a_stage_fails_the_test(method: str) -> None:
     def fails(*_: object) -> None:
         raise ValueError(f"in {method}")
 
-    lock, raised = OwnedLock(), list[Exception]()
-    with pytest.raises(ValueError, match=f"in {method}"), fake_converse(keep_calls=1, unexpected="allow") as fake:
-        fake.endpoint.lock = lock
-        fake.always(reply.text("hi"))
-        fake.endpoint.add(type("Failing", (Stage,), {method: fails}))
-        witness = fake.endpoint.add(partial(Witness, lock, 0))
+    fake, lock, raised = fake_converse(keep_calls=1, unexpected="allow"), OwnedLock(), list[Exception]()
+    fake.endpoint.lock = lock
+    fake.endpoint.add(type("Failing", (Stage,), {method: fails}))
+    witness = fake.endpoint.add(partial(Witness, lock, 0))
+
+    def ask_each() -> None:
         client = create_client()
-        for ask in (client.converse, lambda **more: [*client.converse_stream(**more)["stream"]]):
+        fake.always(reply.text("hi"))
+        for streams in (False, True):
             for blank in ((), ({"text": " "},)):
                 try:
-                    ask(**question(*blank))
+                    if streams:
+                        assert [*client.converse_stream(**question(*blank))["stream"]]
+                    else:
+                        client.converse(**question(*blank))
                 except (ClientError, ValueError) as error:
                     raised.append(error)
+
+    with pytest.raises(ValueError, match=f"in {method}"), fake:
+        ask_each()
 
     assert lock.free
     assert [call.number for call in fake.calls] == [4]
@@ -220,3 +234,81 @@ def test_an_error_of_a_stage_fails_the_test(method: str) -> None:
     else:
         assert len(problems) == len(at_client)
     assert len([each for each in raised if isinstance(each, ValueError)]) == (method == "usage")
+
+
+class Received(Stage):
+    """Notes the numbers of the calls that arrive."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        super().__init__(endpoint)
+        self.numbers: list[int] = []
+
+    def received(self, call: Call) -> None:
+        self.numbers.append(call.number)
+
+
+@pytest.mark.needs_os
+@pytest.mark.parametrize("what", ["a stage is added", "a stage is removed", "a call arrives"])
+def test_another_thread_attaches_a_stage_while(what: str) -> None:
+    attaching, done, first = threading.Event(), threading.Event(), iter([True])
+    attached: list[Received] = []
+
+    class Slow(Received):
+        def __init__(self, endpoint: Endpoint) -> None:
+            super().__init__(endpoint)
+            attached.append(self)
+
+        def __getattribute__(self, name: str) -> Any:
+            if name == "received" and next(first, False):
+                attaching.set()
+                done.wait(0.05)  # in vain if the other thread waits for this one, as it should
+            return super().__getattribute__(name)
+
+    fake = Fake()
+    fake.always(reply.text("hi"))
+    body = json.dumps({"messages": question()["messages"]}).encode()
+
+    def ask() -> int:
+        return fake.core.exchange(Request("POST", f"/model/{MODEL}/converse", (), body)).call.number
+
+    removed, added = fake.endpoint.add(Received), list[Received]()
+
+    def meanwhile() -> None:
+        attaching.wait(5)
+        match what:
+            case "a stage is added":
+                added.append(fake.endpoint.add(Received))
+            case "a stage is removed":
+                fake.endpoint.remove(removed)
+            case _:
+                ask()
+        done.set()
+
+    with watching(Slow):
+        together([ask, meanwhile])
+        last = ask()
+    assert attached[0].numbers == [*range(1, last + 1)]
+    assert [last in each.numbers for each in added] == [True] * len(added)
+    assert (last in removed.numbers) == (what != "a stage is removed")
+
+
+@pytest.mark.needs_os
+def test_no_reply_is_skipped_while_others_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call without a reply asks whether the script has run out, while other calls take replies."""
+
+    def left(slot: Slot) -> bool:
+        found = slot.uses is None or len(slot.used_by) < slot.uses
+        time.sleep(0)  # another thread runs between the look at a slot and the step to the next one
+        return found
+
+    monkeypatch.setattr(Slot, "left", property(left))
+    fake, count = Fake(rules="off", unexpected="allow"), 20
+    fake.when(last_user_text="scripted").script(*[reply.text(str(number)) for number in range(count)])
+
+    def ask(text: str) -> None:
+        body = json.dumps({"messages": [{"role": "user", "content": [{"text": text}]}]}).encode()
+        for _ in range(count):
+            fake.core.exchange(Request("POST", f"/model/{MODEL}/converse", (), body))
+
+    together([partial(ask, "scripted"), *[partial(ask, "other")] * 4])
+    assert [slot.used_by for _, slot in fake.endpoint.script.slots() if len(slot.used_by) != 1] == []

@@ -63,7 +63,7 @@ def _call_all(
     for each in methods:
         try:
             each(call)
-        except Exception as error:  # noqa: BLE001, PERF203 - any error of a stage
+        except Exception as error:  # noqa: BLE001 - any error of a stage
             problems.append(error)
 
 
@@ -244,24 +244,26 @@ class Endpoint:
 
     def add(self, make: Callable[[Endpoint], _S]) -> _S:
         """Make a stage for this Endpoint, append it to `stages`, and return it."""
-        stage = make(self)
-        self._added.append(stage)
-        self._on = StageHooks(self.stages)
+        with self.lock:
+            stage = make(self)
+            self._added.append(stage)
+            self._on = StageHooks(self.stages)
         return stage
 
     def remove(self, stage: Stage) -> None:
         """Remove a stage that was added."""
-        self._added.remove(stage)
-        self._on = StageHooks(self.stages)
+        with self.lock:
+            self._added.remove(stage)
+            self._on = StageHooks(self.stages)
 
     def attach(self, makes: tuple[MakeStage, ...]) -> None:
         """Have the stages that these classes or functions make, and no other attached stages.
 
-        A stage that is already attached is kept.
+        A stage that is already attached is kept. The caller holds the lock.
         """
-        self.attached = makes
         self._attached = {make: self._attached[make] if make in self._attached else make(self) for make in makes}
         self._on = StageHooks(self.stages)
+        self.attached = makes  # last, because other threads read it without the lock, and go on if it is `makes`
 
     @property
     def runs_functions(self) -> bool:
@@ -326,7 +328,9 @@ class Endpoint:
         if call.malformed is not None:
             self.problems.append(failure_texts.malformed_request(call))
             return self._error(call, call.malformed, "SerializationException")
-        own = None if self.script.ran_out(call) else self._own_answer(call)
+        with self.lock:  # another call may take the reply that is looked at
+            ran_out = self.script.ran_out(call)
+        own = None if ran_out else self._own_answer(call)
         if own is not None:
             return own
         recorded = any(queue.answers(call) for queue in self.script.recordings)
