@@ -6,6 +6,7 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -14,7 +15,15 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from converse_harness import Call, ConverseServer, Fake, RefusedRequest, fake_converse, recording, reply
+from converse_harness import (
+    Call,
+    ConverseServer,
+    Fake,
+    RefusedRequest,
+    fake_converse,
+    recording,
+    reply,
+)
 from converse_harness.endpoint import Endpoint
 from converse_harness.endpoint.stage import Stage
 from converse_harness.intercept.clients import create_client
@@ -109,7 +118,7 @@ def test_code_of_the_user_may_call_the_same_fake(
 
 SONNET = "us.anthropic.claude-sonnet-4-6"
 KINDS = ("plain", "streamed", "replaced", "when", "recorded", "talk", "cached", "blank", "empty")
-ROUNDS = 2
+ROUNDS = 6
 EACH = THREADS * ROUNDS
 """The number of jobs of each kind."""
 
@@ -274,4 +283,22 @@ def test_calls_are_forwarded_once(tmp_path: Path) -> None:
     assert {call.outcome for call in forwarded} == {"complete"}
     blank = [call.number for call in forwarded if call.last_user_text.startswith("blank")]
     assert sorted(call.number for call in expected.calls) == blank
+    assert fake.endpoint.problems == []
+
+
+@pytest.mark.needs_os
+def test_each_thread_expects_its_own_refusals() -> None:
+    fake, idle = Fake(), ExitStack()
+    for _ in range(1000):  # blocks that stay open, so that leaving another block takes a while
+        idle.enter_context(fake.refuses("text_is_not_blank", match="never"))
+
+    def expect(at: int) -> None:
+        content = [*[{"text": "hi"}] * at, {"text": " "}]
+        body = json.dumps({"messages": [{"role": "user", "content": content}]}).encode()
+        for _ in range(60):
+            with fake.refuses("text_is_not_blank", match=rf"content\.{at} ") as expected:
+                call = fake.core.exchange(Request("POST", f"/model/{NOVA}/converse", (), body)).call
+            assert expected.calls == [call]
+
+    together([partial(expect, at) for at in range(THREADS)])
     assert fake.endpoint.problems == []

@@ -293,6 +293,19 @@ def test_another_thread_attaches_a_stage_while(what: str) -> None:
 
 
 @pytest.mark.needs_os
+def test_an_answer_ends_once() -> None:
+    fake = Fake()
+    fake.always(reply.text("hi"))
+    lock = OwnedLock()
+    witness = fake.endpoint.add(partial(Witness, lock, 0))
+    body = json.dumps({"messages": question()["messages"]}).encode()
+    for number in range(1, 51):
+        exchange = fake.core.exchange(Request("POST", f"/model/{MODEL}/converse", (), body))
+        together([partial(exchange.ended, outcome) for outcome in ("complete", "cut", "closed by client")])
+        assert sum(each.method == "ended" for each in witness.seen) == number
+
+
+@pytest.mark.needs_os
 def test_no_reply_is_skipped_while_others_look(monkeypatch: pytest.MonkeyPatch) -> None:
     """A call without a reply asks whether the script has run out, while other calls take replies."""
 
