@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from converse_harness import Call, Fake, reply
-from converse_harness.stream.http import Request
+from converse_harness.stream.http import Chunk, Request
 from tests.threads import together
 
 Json = dict[str, Any]
@@ -72,3 +72,16 @@ def test_every_thread_can_look_at_the_conversations() -> None:
         prompt = call.body["system"][0]["text"]
         assert call.parent is latest.get(prompt)
         latest[prompt] = call
+
+
+def test_a_prefix_that_is_still_read_outlives_a_late_answer() -> None:
+    fake = Fake(cache_minimum=0, keep_calls=4)  # the cache forgets older calls at each fourth call
+    fake.always(reply.text("ok"))
+    ask(fake, "shared")
+    late = ask(fake, "shared", reads=False)
+    for prompt in ("shared", "other", "shared", "another"):
+        ask(fake, prompt)
+    late.answered.taken.extend([Chunk(b"{}")])  # its answer begins after that of call 5, which read the prefix too
+    ask(fake, "a third")
+    ask(fake, "a fourth")
+    assert ask(fake, "shared").cache.read

@@ -56,6 +56,17 @@ The second one is the fake's own error, for an operation of Bedrock that it cann
 """
 
 
+def _call_all(
+    methods: Iterable[Callable[[Call], None]], call: Call, problems: list[ConverseHarnessError | Exception]
+) -> None:
+    """Call all these methods. Their errors fail the test, and not the client, which has or gets its answer."""
+    for each in methods:
+        try:
+            each(call)
+        except Exception as error:  # noqa: BLE001 - any error of a stage
+            problems.append(error)
+
+
 @dataclass(frozen=True, slots=True)
 class AnsweredExchange(Exchange):
     """A call that the fake answers. `on_ended` are the methods `ended` of the stages."""
@@ -64,14 +75,15 @@ class AnsweredExchange(Exchange):
     response: HttpResponse
     taken: SentChunks
     on_ended: tuple[Callable[[Call], None], ...] = ()
+    problems: list[ConverseHarnessError | Exception] = field(default_factory=list["ConverseHarnessError | Exception"])
+    """The problems of the Endpoint, for the errors of `on_ended`."""
     captured: None = field(default=None, init=False)
     """Always None, which means that the call is not forwarded to a real service."""
 
     def ended(self, outcome: CallOutcome) -> None:
         """Store the outcome of the answer in the call, and call `on_ended`; if an outcome is stored, do nothing."""
         if self.call.answered.end(outcome):
-            for ended in self.on_ended:
-                ended(self.call)
+            _call_all(self.on_ended, self.call, self.problems)
 
 
 @shows_settings(EndpointSettings)
@@ -177,9 +189,7 @@ class Endpoint:
             model = stands_for(self.models, model)
         call = Call(self.received, name, shown, path_params, body, malformed, model)
         if self.keep_calls is not None and len(self.calls) == self.keep_calls:
-            dropped = self.calls.pop(0)
-            for forgotten in self._on.forgotten:
-                forgotten(dropped)
+            _call_all(self._on.forgotten, self.calls.pop(0), self.problems)
         self.calls.append(call)
         return call
 
@@ -233,24 +243,26 @@ class Endpoint:
 
     def add(self, make: Callable[[Endpoint], _S]) -> _S:
         """Make a stage for this Endpoint, append it to `stages`, and return it."""
-        stage = make(self)
-        self._added.append(stage)
-        self._on = StageHooks(self.stages)
+        with self.lock:
+            stage = make(self)
+            self._added.append(stage)
+            self._on = StageHooks(self.stages)
         return stage
 
     def remove(self, stage: Stage) -> None:
         """Remove a stage that was added."""
-        self._added.remove(stage)
-        self._on = StageHooks(self.stages)
+        with self.lock:
+            self._added.remove(stage)
+            self._on = StageHooks(self.stages)
 
     def attach(self, makes: tuple[MakeStage, ...]) -> None:
         """Have the stages that these classes or functions make, and no other attached stages.
 
-        A stage that is already attached is kept.
+        A stage that is already attached is kept. The caller holds the lock.
         """
-        self.attached = makes
         self._attached = {make: self._attached[make] if make in self._attached else make(self) for make in makes}
         self._on = StageHooks(self.stages)
+        self.attached = makes  # last, because other threads read it without the lock, and go on if it is `makes`
 
     @property
     def runs_functions(self) -> bool:
@@ -267,7 +279,7 @@ class Endpoint:
 
     def _answered(self, call: Call, response: HttpResponse) -> AnsweredExchange:
         call.answered.status = response.status
-        return AnsweredExchange(call, response, call.answered.taken, self._on.ended)
+        return AnsweredExchange(call, response, call.answered.taken, self._on.ended, self.problems)
 
     def _refused(self, call: Call, refusal: Refusal) -> HttpResponse:
         """Answer as Bedrock refuses a call. The refusal is a problem unless the test expects it."""
@@ -315,7 +327,9 @@ class Endpoint:
         if call.malformed is not None:
             self.problems.append(failure_texts.malformed_request(call))
             return self._error(call, call.malformed, "SerializationException")
-        own = None if self.script.ran_out(call) else self._own_answer(call)
+        with self.lock:  # another call may take the reply that is looked at
+            ran_out = self.script.ran_out(call)
+        own = None if ran_out else self._own_answer(call)
         if own is not None:
             return own
         recorded = any(queue.answers(call) for queue in self.script.recordings)

@@ -97,6 +97,7 @@ class Answered:
 
     def end(self, outcome: CallOutcome) -> bool:
         """Store the outcome of the answer, and return True. If an outcome is already stored, return False."""
+        # No function is called between these two lines, so that no other thread and no finalizer runs there.
         if self.outcome != "still running":
             return False
         self.outcome = outcome

@@ -45,15 +45,22 @@ class Stage:
 
     The methods run in these threads and under these locks:
 
-    - `received`, `refusal`, `source`, `forgotten`: the client's thread, or one of the server, under the lock of the
-      fake. So calls come one after the other, in the order of their arrival.
-    - `instead`, `accepted`, `wanted`, `sending`: the same thread, without a lock. So several calls come at once.
-    - `usage`: the thread that reads the answer, without a lock.
-    - `ended`: any thread, also in a finalizer between any two lines of code. It must take no lock but a re-entrant one.
-    - `leftovers`: the thread of the test, without a lock.
+    - `received`, `refusal`, `source`, `forgotten`: the thread of the call, under the lock of the fake. So calls come
+      one after the other, in the order of their arrival.
+    - `instead`, `accepted`, `wanted`, `sending`: the thread of the call, without the lock. So several calls come at
+      once.
+    - `usage`: the thread of the call or the reader of the stream, without the lock.
+    - `ended`: any thread, with or without the lock, because a finalizer may call it between any two lines of code. It
+      must take no lock but a re-entrant one.
+    - `leftovers`: the thread of the test, without the lock.
 
-    A stage whose state is used without the lock of the fake has a lock of its own, and calls no code of a user under
-    it. Of the user's code, only conditions and match functions run under the lock of the fake (in `source`).
+    The thread of a call is the client's, or one of the server. A stage whose state is used without the lock of the fake
+    has a lock of its own, and calls no code of a user under it. Of the user's code, only conditions and match functions
+    run under the lock of the fake (in `source`). They may call the same fake, but must not wait for another thread that
+    calls it.
+
+    If a method raises an Exception, the test fails with it. The client gets an HTTP error with its text, or its answer
+    if the method is `ended` or `forgotten`. Only in `usage` of a stream, nobody but the reader gets the Exception.
 
     >>> from converse_harness import fake_converse, reply
     >>> class Models(Stage):

@@ -287,7 +287,11 @@ class ResponseReader:
             raise
 
     def _last(self, stream: StreamChunks) -> Iterator[bytes]:
-        last = None if self.over else stream.last(len(self.taken.times))
+        try:
+            last = None if self.over else stream.last(len(self.taken.times))
+        except Exception:
+            self.end("cut")
+            raise
         if last is not None:
             self.taken.add(last, time.monotonic())
         self.end(self.regular_end)

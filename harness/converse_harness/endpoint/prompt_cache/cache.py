@@ -174,7 +174,7 @@ class PromptCache:
     def _keep(self, use: PromptUse, begun: float) -> None:
         if use.source is not None:
             use.source.until = max(use.source.until, begun + use.source.lasts)
-            use.source.last = use.call.number
+            use.source.last = max(use.source.last, use.call.number)
         prefixes = dict[int, CachedPrefix]()
         for point in use.cacheable:
             end, lasts = use.prompt.ends[point], LASTS.get(use.prompt.points.get(point, "5m"), LASTS["5m"])
@@ -184,7 +184,7 @@ class PromptCache:
                 found = CachedPrefix(use, lasts, begun + lasts, self._born, use.call.number)
                 self._prefixes[end] = found
             found.until = max(found.until, begun + found.lasts)
-            found.last = use.call.number
+            found.last = max(found.last, use.call.number)
             prefixes[point] = found
         use.prefixes = prefixes  # at once, because readers of `prefixes` do not hold the lock
 

@@ -228,7 +228,7 @@ class Search:
         for slot in self._playing.slots if equal is None else (equal, *self._playing.slots):
             if slot.left:
                 recorded = asked.requests.of(self._playing.number_of(slot))
-                if accepts(rule, recorded, asked.request, self._call):
+                if accepts(rule, recorded, asked.request, self._call) and slot.left:  # the function may make a call
                     return Found(slot, slot is equal)
         return None
 

@@ -308,10 +308,13 @@ class Forwarding(Stage):
         self._writer = writer
 
     def source(self, call: Call) -> ForwardedExchange:
-        """Forward the call. If Bedrock will refuse it, and the test expects this, the refusal is only seen."""
-        if call.refusal is not None:
-            self.endpoint.wants(call, call.refusal)
+        """Forward the call."""
         return self._writer.forward(call)
+
+    def accepted(self, call: Call, reply: Reply | None) -> None:
+        """If Bedrock will refuse a forwarded call, and the test expects this, the refusal is only seen."""
+        if call.refusal is not None and call.of(ForwardedAnswer) is not None:
+            self.endpoint.wants(call, call.refusal)
 
 
 AnyExchange = AnsweredExchange | ForwardedExchange
