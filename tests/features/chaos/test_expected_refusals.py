@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.plugin.test_refuses import LEFT_OUT, asking
+from tests.endpoint.expected_refusals.test_refuses_in_projects import LEFT_OUT
+from tests.plugin.conftest import asking
 
 __all__ = ["asking"]
 
