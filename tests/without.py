@@ -3,7 +3,8 @@
     python -m tests.without [-f FEATURE]... [-s STAGE]... [ARGUMENT OF PYTEST]...
 
 Without `-f` and `-s`, all features and all built-in stages are removed, so that the rest is the core. What describes
-the whole product is not run: tests/house and tests/examples, and no test looks for the installed wheel.
+the whole product is not run: tests/house and tests/examples, and no test looks for the installed wheel. Without a
+stage, the tests of threads that use all stages at once are not run either.
 """
 
 import argparse
@@ -24,6 +25,7 @@ ROOT: Final = Path(__file__).parents[1]
 _TABLE: Final = Path("harness/converse_harness/features/__init__.py")
 _STAGES: Final = Path("harness/converse_harness/endpoint/stages.py")
 _WHOLE: Final = ("tests/house", "tests/examples")
+_ALL_STAGES: Final = ("tests/endpoint/test_shared_calls.py", "tests/endpoint/test_shared_state.py")
 _OF_WHEEL: Final = "tests/package/test_imports.py::test_ci_tests_the_installed_wheel"
 
 
@@ -104,7 +106,8 @@ def main(arguments: Sequence[str]) -> int:
         if shared.is_dir():  # the tests of the oracle compare with it, beside the project
             (folder.parent / shared.name).symlink_to(shared)
         path = os.pathsep.join(str(folder / name) for name in ("harness", "strategies"))
-        ignored = [*(f"--ignore={name}" for name in _WHOLE), f"--deselect={_OF_WHEEL}"]
+        whole = (*_WHOLE, *_ALL_STAGES) if built_in else _WHOLE
+        ignored = [*(f"--ignore={name}" for name in whole), f"--deselect={_OF_WHEEL}"]
         print(f"without {', '.join([*features, *built_in])}", flush=True)
         command = [sys.executable, "-m", "pytest", *ignored, *others]
         return subprocess.run(command, cwd=folder, env={**os.environ, "PYTHONPATH": path}, check=False).returncode
