@@ -131,7 +131,7 @@ def slow(session: nox.Session) -> None:
 
 @nox.session
 def core(session: nox.Session) -> None:
-    """The default tier in a copy without features and built-in stages; with `-- -f NAME` or `-- -s NAME` without one."""
+    """The default tier in a copy without features and stages; `-- -f NAME` or `-- -s NAME` removes only one."""
     install(session, extra="[test]")
     session.run("python", "-m", "tests.without", *(session.posargs or DEFAULT_TIER))
 
