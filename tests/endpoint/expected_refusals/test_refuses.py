@@ -30,7 +30,7 @@ from converse_harness import (
 )
 from converse_harness.bedrock.rules import NOTING, RULES
 from converse_harness.intercept.clients import create_client
-from tests.endpoint.test_calls import check_dir
+from tests.endpoint.test_calls import check_dir, counts
 from tests.package.test_wrong_arguments_of_fakes import VALUES, check_named
 
 NOVA = "us.amazon.nova-lite-v1:0"
@@ -289,6 +289,7 @@ def test_a_block_without_with_fails_at_the_end() -> None:
     run(unused="allow")
 
 
+@counts
 def test_a_refused_count_may_be_expected() -> None:
     model = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
     with fake_converse() as fake:
