@@ -58,22 +58,18 @@ def test_a_fake_with_boto_loads_no_feature_and_no_writer() -> None:
     assert [name for name in names if name.startswith(NOT_LOADED)] == []
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("feature", FEATURES)
-def test_the_others_stand_without_a_feature(feature: str) -> None:
-    """The session `core` tests the core without all of them."""
-    check_without("-f", feature)
+REMOVED = {
+    **{feature: ("-f", feature) for feature in FEATURES},
+    **{stage: ("-s", stage) for stage in stages()},
+    "all features": tuple(option for feature in FEATURES for option in ("-f", feature)),
+}
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("stage", stages())
-def test_the_others_stand_without_a_stage_and_without_features(stage: str) -> None:
-    """The session `core` runs no test of a stage, so this one also shows that a stage needs no feature."""
-    check_without("-s", stage, *(option for feature in FEATURES for option in ("-f", feature)))
-
-
-def check_without(*removed: str) -> None:
-    command = [sys.executable, "-m", "tests.without", *removed, "--tier", "default", "-q"]
+@pytest.mark.parametrize("options", REMOVED.values(), ids=REMOVED)
+def test_the_others_stand_without(options: tuple[str, ...]) -> None:
+    """The session `core` tests the core without all features and built-in stages."""
+    command = [sys.executable, "-m", "tests.without", *options, "--tier", "default", "-q"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout[-5000:]
 
