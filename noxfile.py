@@ -131,9 +131,9 @@ def slow(session: nox.Session) -> None:
 
 @nox.session
 def core(session: nox.Session) -> None:
-    """The default tier in a copy without features; with `-- -f NAME` without one of them."""
+    """The default tier in a copy without features and stages; `-- -f NAME` or `-- -s NAME` removes only one."""
     install(session, extra="[test]")
-    session.run("python", "-m", "tests.without_features", *(session.posargs or DEFAULT_TIER))
+    session.run("python", "-m", "tests.without", *(session.posargs or DEFAULT_TIER))
 
 
 def pytest_with_coverage(session: nox.Session, *arguments: str, report: tuple[str, ...]) -> None:

@@ -18,11 +18,14 @@ from converse_harness.cases import CASES
 from converse_harness.endpoint.prompt_cache.rewrites import CacheSummary
 from converse_harness.faults import FAULTS
 from converse_harness.words import plural
+from tests.endpoint.prompt_cache.public_threads.test_cache_lessons import LESSONS as OF_CACHE
 from tests.examples.tables import DOCS, Row, Tables, code, markdown, names, with_tables
 from tests.public_threads.thread import UserThread
-from tests.public_threads.threads import CHAPTERS, INVOKE_MODEL, LESSONS, THREADS
+from tests.public_threads.threads import CHAPTERS, INVOKE_MODEL, THREADS
+from tests.public_threads.threads import LESSONS as OF_CORE
 
 PAGE: Final = "history.md"
+LESSONS: Final = {**OF_CORE, **OF_CACHE}
 SEEN: Final = Path(__file__).parents[1] / "public_threads" / "released" / "seen.json"
 """What was seen of released clients; where it is missing the page has no section of them."""
 

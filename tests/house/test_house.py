@@ -11,6 +11,7 @@ from converse_harness.features import FEATURES
 from converse_harness.intercept.patch_points import POINTS
 from converse_harness.intercept.patches import function_named
 from tests.house.measure import PACKAGES, ROOT, by_feature, circles, files, folders, loaded, modules
+from tests.without import stages
 
 
 def test_a_class_name_occurs_once() -> None:
@@ -57,11 +58,18 @@ def test_a_fake_with_boto_loads_no_feature_and_no_writer() -> None:
     assert [name for name in names if name.startswith(NOT_LOADED)] == []
 
 
+REMOVED = {
+    **{feature: ("-f", feature) for feature in FEATURES},
+    **{stage: ("-s", stage) for stage in stages()},
+    "all features": tuple(option for feature in FEATURES for option in ("-f", feature)),
+}
+
+
 @pytest.mark.nightly
-@pytest.mark.parametrize("feature", FEATURES)
-def test_the_others_stand_without_a_feature(feature: str) -> None:
-    """The session `core` tests the core without all of them."""
-    command = [sys.executable, "-m", "tests.without_features", "-f", feature, "--tier", "default", "-q"]
+@pytest.mark.parametrize("options", REMOVED.values(), ids=REMOVED)
+def test_the_others_stand_without(options: tuple[str, ...]) -> None:
+    """The session `core` tests the core without all features and built-in stages."""
+    command = [sys.executable, "-m", "tests.without", *options, "--tier", "default", "-q"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout[-5000:]
 

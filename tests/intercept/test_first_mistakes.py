@@ -123,30 +123,22 @@ def test_a_script_of_nothing(write: Callable[[Fake], object], told: str) -> None
         write(fake)
 
 
-def test_a_condition_without_a_reply_and_a_block_without_with_fail_at_the_end() -> None:
+def test_a_condition_without_a_reply_fails_at_the_end() -> None:
     def run(**settings: Any) -> None:
         with fake_converse(reply.text("a"), **settings) as fake:
             fake.when(last_user_text="*x*")
-            fake.refuses("text_is_not_blank")
             ask()
 
     first = inspect.getsourcelines(run)[1] + 2
     with pytest.raises(UnusedReplies) as raised:
         run()
     at = "tests/intercept/test_first_mistakes.py"
-    when, refuses = str(raised.value).splitlines()
-    assert when.startswith(
+    assert str(raised.value).startswith(
         f"when(last_user_text='*x*') at {at}:{first} has no reply, so it does nothing. Write .script("
-    )
-    assert refuses.startswith(
-        f"refuses('text_is_not_blank') at {at}:{first + 1} was not entered, so it expects nothing."
     )
     run(unused="allow")
 
 
 def test_what_ended_with_its_block_is_not_forgotten() -> None:
-    with fake_converse() as fake:
-        with fake.when(turn=1).script(reply.text("a")):
-            ask()
-        with fake.refuses("text_is_not_blank"), pytest.raises(ClientError):
-            ask(" ")
+    with fake_converse() as fake, fake.when(turn=1).script(reply.text("a")):
+        ask()

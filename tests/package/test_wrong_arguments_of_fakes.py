@@ -65,15 +65,6 @@ FUNCTIONS: Final[dict[str, tuple[Callable[[Any], object], str, tuple[str, ...]]]
         "when().script(): ",
         ("dict", *_FUNCTIONS),
     ),
-    "later hours": (lambda value: Fake().later(hours=value), "later(hours=", ("one", "half")),
-    "later minutes": (lambda value: Fake().later(minutes=value), "later(minutes=", ("one", "half")),
-    "later seconds": (lambda value: Fake().later(seconds=value), "later(seconds=", ("one", "half")),
-    "refuses": (lambda value: Fake().refuses(value), "refuses(", ()),
-    "refuses match": (
-        lambda value: Fake().refuses("content_is_not_empty", match=value),
-        "refuses('content_is_not_empty', match=",
-        ("none", "text"),
-    ),
     "calls.of": (Fake().calls.of, "calls.of(", ()),
     "times": (lambda value: reply.text("a").times(value), "times(", ("one",)),
 }

@@ -49,6 +49,32 @@ def weather(city):
 '''
 
 
+ASKING = """
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+from converse_harness import reply
+
+HELLO = [{"role": "user", "content": [{"text": "hi"}]}]
+
+
+def client(**options):
+    return boto3.client("bedrock-runtime", region_name="us-east-1", **options)
+
+
+def ask(messages=HELLO, **options):
+    answer = client(**options).converse(modelId="us.amazon.nova-lite-v1:0", messages=messages)
+    return answer["output"]["message"]["content"][0]["text"]
+
+
+def careful(messages, **options):
+    try:
+        return ask(messages, **options)
+    except ClientError:
+        return "sorry"
+"""
+
+
 @pytest.fixture(scope="package")
 def imported() -> None:
     """What an inner run may need is imported."""
@@ -68,6 +94,13 @@ def project(imported: None, pytester: pytest.Pytester, monkeypatch: pytest.Monke
     pytester.makepyfile(agent=AGENT)
     pytester.syspathinsert()
     return pytester
+
+
+@pytest.fixture
+def asking(project: pytest.Pytester) -> pytest.Pytester:
+    """A pytester project with the module `asking`."""
+    project.makepyfile(asking=ASKING)
+    return project
 
 
 @pytest.fixture

@@ -43,7 +43,11 @@ def test_the_contract_finds_the_bug_and_nothing_in_the_mended_one(cause: str, py
 
 @pytest.mark.parametrize("cause", SCRIPTED)
 def test_the_bug_fails_its_test(cause: str) -> None:
-    lesson = SCRIPTED[cause]
+    check_bug(SCRIPTED[cause])
+
+
+def check_bug(lesson: ScriptLesson) -> None:
+    """Fail unless the lesson's test fails for the consumer with the bug, in the way that the lesson states."""
     error, says = lesson.failure
     with pytest.raises(error, match=says):
         lesson.test(lesson.consumer(mended=False))

@@ -1,5 +1,5 @@
 """All threads that docs/history.md lists, of 115 about Bedrock that were read: those about Converse that were kept by
-name, those about InvokeModel, and the lessons of the first.
+name, those about InvokeModel, and the lessons of the first. The lessons about the prompt cache stand beside its tests.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from typing import Final
 
 from tests.public_threads import (
     answers,
-    caches,
     contents,
     money,
     refused,
@@ -27,7 +26,6 @@ LESSONS: Final[Lessons] = {
     **refused.LESSONS,
     **contents.LESSONS,
     **money.LESSONS,
-    **caches.LESSONS,
 }
 
 THREADS: Final = [thread for threads in CHAPTERS.values() for thread in threads]

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import re
 import threading
 from pathlib import Path
@@ -22,12 +23,15 @@ from converse_harness import (
     RefusedRequest,
     ReplyError,
     UnexpectedCall,
+    UnusedReplies,
     fake_converse,
     recording,
     reply,
 )
 from converse_harness.bedrock.rules import NOTING, RULES
 from converse_harness.intercept.clients import create_client
+from tests.endpoint.test_calls import check_dir, counts
+from tests.package.test_wrong_arguments_of_fakes import VALUES, check_named
 
 NOVA = "us.amazon.nova-lite-v1:0"
 HELLO: dict[str, Any] = {"modelId": NOVA, "messages": [{"role": "user", "content": [{"text": "hi"}]}]}
@@ -253,3 +257,43 @@ def test_a_refusal_that_is_recorded_is_expected_too(tmp_path: Path) -> None:
         with record(tmp_path / "refused.jsonl") as recorder, recorder.refuses(NO_START) as expected:
             refused(client=create_client(endpoint_url=service.url))
     assert expected.call.status == 400
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_a_wrong_argument_is_named(value: str) -> None:
+    check_named(lambda given: Fake().refuses(given), "refuses(", value)
+    if value in ("none", "text"):
+        Fake().refuses(NO_START, match=VALUES[value])
+    else:
+        check_named(lambda given: Fake().refuses(NO_START, match=given), f"refuses({NO_START!r}, match=", value)
+
+
+def test_its_repr_has_the_rule_and_the_pattern_and_its_dir_no_private_name() -> None:
+    made = Fake().refuses("content_is_not_empty", match="empty")
+    assert repr(made) == "refuses('content_is_not_empty', match='empty')"
+    check_dir(made)
+
+
+def test_a_block_without_with_fails_at_the_end() -> None:
+    def run(**settings: Any) -> None:
+        with fake_converse(**settings) as fake:
+            fake.refuses(NO_BLANKS)
+
+    line = inspect.getsourcelines(run)[1] + 2
+    with pytest.raises(UnusedReplies) as raised:
+        run()
+    at = "tests/endpoint/expected_refusals/test_refuses.py"
+    assert str(raised.value).startswith(
+        f"refuses('{NO_BLANKS}') at {at}:{line} was not entered, so it expects nothing."
+    )
+    run(unused="allow")
+
+
+@counts
+def test_a_refused_count_may_be_expected() -> None:
+    model = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
+    with fake_converse() as fake:
+        with fake.refuses("model_counts_tokens") as expected, pytest.raises(ClientError):
+            create_client().count_tokens(modelId=model, input={"converse": {"messages": HELLO["messages"]}})
+    assert fake.notes == []
+    assert expected.refusal.path == "modelId"

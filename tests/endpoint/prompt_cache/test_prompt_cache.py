@@ -15,6 +15,7 @@ from converse_harness import Endpoint, Reply, reply
 from converse_harness.bedrock.models import MODELS, Model
 from converse_harness.stream.chunk import estimate_tokens
 from converse_harness.stream.http import Request
+from tests.endpoint.test_endpoint import usage_with
 
 SONNET = "us.anthropic.claude-sonnet-4-6"
 NOVA = "us.amazon.nova-lite-v1:0"
@@ -64,6 +65,26 @@ class Session:
             usage.get("cacheWriteInputTokens", 0),
             usage.get("inputTokens", 0),
         )
+
+
+@pytest.mark.parametrize(
+    ("operation", "model_id", "keys"),
+    [
+        ("converse-stream", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", ["Read", "Write"]),
+        ("converse-stream", NOVA, ["Read", "Write"]),
+        ("converse", "us.anthropic.claude-3-7-sonnet-20250219-v1:0", ["Read", "Write"]),
+        ("converse", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", ["Read", "Write", "Details"]),
+        ("converse", "us.anthropic.claude-sonnet-5", ["Read", "Write", "Details"]),
+        ("converse", NOVA, ["Read", "Write"]),
+    ],
+)
+def test_the_usage_of_a_request_with_a_point_comes_as_it_is_recorded_to_come(
+    operation: str, model_id: str, keys: list[str]
+) -> None:
+    usage = usage_with(operation, model_id, keys, {"text": "You are terse. " * 400}, POINT)
+    assert usage["cacheWriteInputTokens"] > 100
+    if "Details" in keys:
+        assert usage["cacheDetails"] == [{"inputTokens": usage["cacheWriteInputTokens"], "ttl": "5m"}]
 
 
 def test_the_details_of_a_write_say_how_long_it_is_kept() -> None:

@@ -2,13 +2,16 @@
 
 import pytest
 
-from tests.plugin.test_refuses import LEFT_OUT, asking
+from tests.plugin.conftest import asking
 
 __all__ = ["asking"]
 
+# A built-in stage may be taken away.
+of_stage = pytest.importorskip("tests.endpoint.expected_refusals.test_refuses_in_projects")
+
 
 def test_the_test_is_left_out_as_one_with_the_marker(asking: pytest.Pytester) -> None:
-    asking.makepyfile(LEFT_OUT)
+    asking.makepyfile(of_stage.LEFT_OUT)
     result = asking.runpytest("--converse-chaos")
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["left out *2 with calls that are refused or not *"])

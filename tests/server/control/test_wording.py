@@ -18,6 +18,7 @@ from converse_harness.server.control import openapi, patterns
 from converse_harness.server.control.arguments import parameters
 from converse_harness.server.control.reading import ControlRefused
 from converse_harness.server.control.vocabulary import MODIFIERS, REPLIES, Word, read_reply
+from converse_harness.server.mounts import ServerFake
 from converse_harness.stream.http import Request
 from tests.server.control.conftest import Client, exchange
 from tests.server.control.test_control import BROKEN_BODIES, WRONG_BODIES, WRONG_REPLIES
@@ -54,14 +55,6 @@ def calls_anything_else(client: Client, fake: Any) -> None:
     ask(client, fake, "/knowledgebases/ABCDEFGHIJ/retrieve", "/guardrail/g/version/1/apply")
 
 
-def changes_the_history(client: Client, fake: Any) -> None:
-    answered = json.loads(exchange(fake, toolConfig=LOOK)[1])["output"]["message"]
-    use = answered["content"][0]["toolUse"]
-    use["input"] = {"at": 2}
-    result = {"toolResult": {"toolUseId": use["toolUseId"], "content": [{"text": "found"}]}}
-    exchange(fake, messages=[*HELLO, answered, {"role": "user", "content": [result]}], toolConfig=LOOK)
-
-
 def retries(client: Client, fake: Any) -> None:
     for attempt in (1, 2):
         headers = (("amz-sdk-request", f"attempt={attempt}; max=3"),)
@@ -88,10 +81,6 @@ PROBLEMS: dict[str, tuple[dict[str, Any], Callable[[Client, Any], object]]] = {
     ),
     "unused": ({"script": [{"text": "a"}, {"throttled": True, "times": 2}]}, lambda client, fake: None),
     "other operations": ({}, calls_anything_else),
-    "history": (
-        {"always": {"tool_use": {"name": "look", "input": {"at": 1}}}, "history": "fail"},
-        changes_the_history,
-    ),
     "only a stream": (
         {"always": {"text": "a", "broken": "no_message_stop"}},
         lambda client, fake: exchange(fake),
@@ -167,19 +156,21 @@ def test_the_same_problem_has_the_words_of_python_for_python(client: Client) -> 
 
 
 def test_notes_are_told_once_and_have_no_python_in_them(client: Client) -> None:
-    uses = {"always": {"tool_use": {"name": "look", "input": {"at": 1}}}, "rules": "warn"}
-    fake = client.opened(uses)
-    changes_the_history(client, fake)
+    fake = client.opened({"always": {"text": "a"}, "rules": "warn"})
     exchange(fake, messages=BLANK)
     exchange(fake, messages=BLANK)
+    (refused,) = check_notes(client, fake)
+    assert refused.startswith("Bedrock would refuse call 1: ")
+
+
+def check_notes(client: Client, fake: ServerFake) -> list[str]:
+    """Close a fake, and return its notes; fail unless there are only notes, and none of them contains Python."""
     path = f"/__converse/fakes/{fake.url.rpartition('/')[2]}"
     state, closed = client.ask("GET", path).value, client.ask("DELETE", path).value
     assert (closed["ok"], closed["problems"]) == (True, [])
     assert closed["notes"] == state["notes"]
-    changed, refused = closed["notes"]
-    assert refused.startswith("Bedrock would refuse call 3: ")
-    assert 'open the fake with "history": "off"' in changed
     assert not any(PYTHON.search(note) for note in closed["notes"])
+    return list(closed["notes"])
 
 
 def wrong() -> Iterator[object]:

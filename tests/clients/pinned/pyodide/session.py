@@ -20,11 +20,19 @@ PACKAGES = (
     *ASYNCIO,
 )
 FOLDERS = (
-    *("bedrock", "cases", "endpoint/history", "endpoint/prompt_cache", "faults", "json_schema", "package", "reply"),
-    *("samples", "strategies", "stream", "suite", "types"),
+    *("bedrock", "cases", "faults", "json_schema", "package", "reply", "samples", "strategies", "stream", "suite"),
+    "types",
 )
 OTHERS = {
     "endpoint": ("applying", "calls", "endpoint", "named_operations", "script", "shared_state"),
+    "endpoint/history": ("conversation",),
+    "endpoint/prompt_cache": (
+        "later_arguments",
+        "prompt_cache",
+        "prompt_cache_properties",
+        "prompt_versions",
+        "rewrites",
+    ),
     "features/as_python": ("spelling",),
     "features/chaos": ("own_failure",),
     "features/improvise": ("improvised",),
@@ -43,7 +51,7 @@ SUITES = (
         str(file)
         for folder, names in OTHERS.items()
         for name in names
-        if (file := Path("tests", folder, f"test_{name}.py")).exists()  # a feature may be taken away
+        if (file := Path("tests", folder, f"test_{name}.py")).exists()  # a feature or a stage may be taken away
     ),
     "tests/cli/test_loading.py",
     "tests/clients/test_boto3.py",

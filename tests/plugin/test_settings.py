@@ -1,58 +1,9 @@
-"""Expected refusals, optional replies and the setting `attempts` in a project's tests."""
+"""Optional replies, and the settings of a run and of the marker in a project's tests."""
 
 import pytest
 
-NO_START = "conversation_is_not_empty"
-ASK = """
-import boto3
-import pytest
-from botocore.exceptions import ClientError
-from converse_harness import reply
-
-HELLO = [{"role": "user", "content": [{"text": "hi"}]}]
-
-
-def client(**options):
-    return boto3.client("bedrock-runtime", region_name="us-east-1", **options)
-
-
-def ask(messages=HELLO, **options):
-    answer = client(**options).converse(modelId="us.amazon.nova-lite-v1:0", messages=messages)
-    return answer["output"]["message"]["content"][0]["text"]
-
-
-def careful(messages, **options):
-    try:
-        return ask(messages, **options)
-    except ClientError:
-        return "sorry"
-"""
-PASSES = f"""
+PASSES = """
 from asking import *
-
-
-def test_in_process(converse):
-    converse.script(reply.text("hi"))
-    with converse.refuses("{NO_START}", match="must start with a user message") as expected:
-        assert careful([]) == "sorry"
-    assert expected.call.messages == []
-    assert ask() == "hi"
-
-
-def test_on_the_server(converse_server):
-    fake = converse_server.script()
-    with fake.refuses("{NO_START}"):
-        assert careful([], endpoint_url=fake.url) == "sorry"
-
-
-def test_async(converse):
-    import asyncio
-
-    async def steps():
-        with converse.refuses("{NO_START}"):
-            assert await asyncio.to_thread(careful, []) == "sorry"
-
-    asyncio.run(steps())
 
 
 def test_optional(converse):
@@ -68,31 +19,8 @@ def test_one_attempt(converse):
         ask()
     assert ask() == "hi"
 """
-FAILS = f"""
+FAILS = """
 from asking import *
-
-
-def test_no_refusal(converse):
-    converse.script(reply.text("hi"))
-    with converse.refuses("{NO_START}"):
-        assert careful(HELLO) == "hi"
-
-
-def test_another(converse):
-    with converse.refuses("{NO_START}"):
-        careful([])
-        careful([{{"role": "user", "content": [{{"text": " "}}]}}])
-
-
-def test_after_the_block(converse):
-    with converse.refuses("{NO_START}"):
-        careful([])
-    careful([])
-
-
-def test_unknown(converse):
-    with converse.refuses("conversation_is_never_empty"):
-        careful([])
 
 
 def test_required(converse):
@@ -101,91 +29,22 @@ def test_required(converse):
 """
 
 
-@pytest.fixture
-def asking(project: pytest.Pytester) -> pytest.Pytester:
-    """A pytester project with the module `asking`."""
-    project.makepyfile(asking=ASK)
-    return project
-
-
-def test_what_is_expected_passes(asking: pytest.Pytester) -> None:
+def test_optional_replies_and_one_attempt(asking: pytest.Pytester) -> None:
     asking.makepyfile(PASSES)
-    asking.runpytest("-p", "no:randomly").assert_outcomes(passed=5)
+    asking.runpytest("-p", "no:randomly").assert_outcomes(passed=2)
 
 
-def test_what_is_not_expected_fails_with_what_came(asking: pytest.Pytester) -> None:
+def test_a_reply_that_is_not_optional_must_be_used(asking: pytest.Pytester) -> None:
     asking.makepyfile(FAILS)
     result = asking.runpytest("-rf")
-    result.assert_outcomes(failed=5)
+    result.assert_outcomes(failed=1)
     lines = [
-        f"*NotRefused: refuses('{NO_START}'): no request in this block breaks this rule.",
-        '*arrived   1. Converse us.amazon.nova-lite-v1:0, 1 message, last: text "hi": 200 text "hi" (complete)',
-        "*RefusedRequest: Bedrock would refuse call 2: *",
-        "*rule      text_is_not_blank: *",
-        '*Mend the request. Where the test is about this refusal: with converse.refuses("text_is_not_blank"): ...',
-        "*RefusedRequest: Bedrock would refuse call 2: *",
-        f"*ReplyError: refuses('conversation_is_never_empty'): no rule has this name. Did you mean '{NO_START}'? *",
         "*UnusedReplies: 1 scripted reply was not used.",
         '*scripted  1. text "one", optional     used by call 1',
         '*          2. text "two"               not used',
         "*write .optional() behind a reply that may stay unused*",
     ]
     result.stdout.fnmatch_lines(lines)
-
-
-OTHER_RULE = f"""
-from asking import *
-
-
-def test_other_rule(converse):
-    with converse.refuses("{NO_START}"):
-        careful([{{"role": "user", "content": [{{"text": " "}}]}}])
-
-
-def test_uncaught(converse):
-    with converse.refuses("{NO_START}"):
-        ask([{{"role": "user", "content": [{{"text": " "}}]}}])
-"""
-
-
-def test_a_refusal_by_another_rule_is_one_failure_with_the_line_to_paste(asking: pytest.Pytester) -> None:
-    asking.makepyfile(OTHER_RULE)
-    result = asking.runpytest("-rfE", "-p", "no:randomly")
-    result.assert_outcomes(failed=2)
-    paste = [
-        "*refused   call 1, by another rule: text_is_not_blank",
-        "*broken at messages?0?.content?0?.text",
-        "*The text field in the ContentBlock object at messages.0.content.0 is blank*",
-        '*with converse.refuses("text_is_not_blank"): ...',
-    ]
-    result.stdout.fnmatch_lines([*paste, *paste])
-    result.stdout.no_fnmatch_line("*RefusedRequest*")
-    result.stdout.no_fnmatch_line("*ExceptionGroup*")
-
-
-LEFT_OUT = f"""
-from asking import *
-
-
-def test_block(converse):
-    converse.script(reply.text("hi"))
-    with converse.refuses("{NO_START}"):
-        careful([])
-    ask()
-
-
-@pytest.mark.converse(unexpected="allow")
-def test_marker(converse):
-    converse.script(reply.text("hi"))
-    careful([])
-    ask()
-"""
-"""Tests that every feature leaves out that runs tests again, or asks another model."""
-
-
-def test_a_refusal_may_be_expected_by_a_block_or_by_the_marker(asking: pytest.Pytester) -> None:
-    asking.makepyfile(LEFT_OUT)
-    asking.runpytest().assert_outcomes(passed=2)
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from converse_harness import Fake, fake_converse, reply
-from tests.public_threads.lessons import Lessons, ScriptLesson, bedrock, tool_result, tool_spec, user
+from tests.public_threads.lessons import ScriptLesson, bedrock, tool_result, tool_spec, user
 
 SONNET: Final = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
 PROFILE: Final = "arn:aws:bedrock:eu-west-1:123456789012:application-inference-profile/planner"
@@ -167,7 +167,7 @@ def offers_only_the_tool_that_is_forced(*, mended: bool) -> None:
     converse([*final, user("Answer now.")], TOOLS if mended else TOOLS[2:], **choice)
 
 
-LESSONS: Final[Lessons] = {
+LESSONS: Final[Mapping[str, ScriptLesson]] = {
     "a clock begins the system prompt": ScriptLesson(
         begins_with_a_clock,
         writes_once,

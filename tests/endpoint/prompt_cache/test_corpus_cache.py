@@ -12,7 +12,9 @@ from urllib.parse import quote
 
 from converse_harness import Endpoint, reply
 from converse_harness.stream.http import Request
-from tests.oracle.conftest import body_with_media
+from tests.oracle.conftest import body_with_media, shared
+
+__all__ = ["shared"]
 
 EARLIER: Final[Mapping[str, str]] = {
     "test_bedrock_cache_usage_includes_cache_tokens.yaml": "its one call reads what another test had just written",

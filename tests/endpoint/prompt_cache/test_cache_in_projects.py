@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.plugin.conftest import imported, project
+
+__all__ = ["imported", "project"]
+
 AGENT = """
 from converse_harness.intercept.clients import create_client
 

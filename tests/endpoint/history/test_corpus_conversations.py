@@ -19,7 +19,9 @@ from converse_harness.recordings.record.captured import CapturedExchange, exchan
 from converse_harness.recordings.record.write import header, text_of, write
 from converse_harness.stream.frames import Decoder, encode
 from converse_harness.stream.http import Request
-from tests.oracle.conftest import body_with_media
+from tests.oracle.conftest import body_with_media, shared
+
+__all__ = ["shared"]
 
 Session = list[dict[str, Any]]
 

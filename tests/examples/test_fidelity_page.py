@@ -19,8 +19,10 @@ from converse_harness.bedrock.families import FAMILIES, TOKENS, WHOLE, WORDS, Le
 from converse_harness.bedrock.models import MODELS, cut_as
 from converse_harness.bedrock.rules.rule import Claude, Models
 from tests.examples.tables import DOCS, Row, Tables, code, names, with_tables, write
-from tests.oracle.conftest import ROOT
+from tests.oracle.conftest import ROOT, shared
 from tests.oracle.fidelity import ASPECTS, Pair, distance, empties, keys, lengths, pairs
+
+__all__ = ["shared"]
 
 PAGE: Final = "fidelity.md"
 KINDS: Final = ("text", "reasoning", "tool input")
@@ -270,7 +272,9 @@ def test_all_recorded_messages_are_compared(given: Recordings) -> None:
 def test_the_tables_of_the_page_are_those_of_the_recordings(given: Recordings) -> None:
     text = (DOCS / PAGE).read_text(encoding="utf-8")
     assert names(text) == list(tables(given))
-    assert text == with_tables(text, tables(given)), f"docs/{PAGE} is behind: python -m tests.oracle.test_fidelity"
+    assert text == with_tables(text, tables(given)), (
+        f"docs/{PAGE} is behind: python -m tests.examples.test_fidelity_page"
+    )
 
 
 def test_every_difference_has_its_reason_and_every_reason_is_needed(given: Recordings) -> None:

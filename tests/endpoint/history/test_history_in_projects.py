@@ -11,6 +11,9 @@ import pytest
 
 from converse_harness.cli import main
 from tests.cli.test_serve import serving
+from tests.plugin.conftest import imported, project
+
+__all__ = ["imported", "project"]
 
 AGENT = '''
 import httpx

@@ -12,6 +12,9 @@ from strands.models import BedrockModel
 from strands.models.model import CacheConfig
 
 from converse_harness import Fake, reply
+from tests.clients.conftest import _no_network
+
+__all__ = ["_no_network"]
 
 MODEL: Final = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
 RULES: Final = "You plan trips by train, and you say what each of them costs. " * 200
