@@ -45,7 +45,6 @@ class FakesOfTests:
 
             self._keeps_patches = True
             OPEN_FAKES.keep_patches(self)
-            item.config.add_cleanup(partial(OPEN_FAKES.drop_patches, self))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_fixture_setup(self, request: Any) -> None:
@@ -99,6 +98,13 @@ class FakesOfTests:
             # The calls of the last fake on the server are shown even if the test has closed it.
             add_calls(report, settings.own_fakes(item) + ([] if self.server is None else [*self.server.recent]))
         return report
+
+    def pytest_unconfigure(self) -> None:
+        """Restore botocore, if its patches were kept during the run."""
+        if self._keeps_patches:
+            from converse_harness.intercept.registry import OPEN_FAKES
+
+            OPEN_FAKES.drop_patches(self)
 
 
 def fakes_of_tests(config: pytest.Config) -> FakesOfTests:
