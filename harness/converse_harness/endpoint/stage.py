@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, cast, get_args
 from weakref import proxy
 
@@ -125,7 +125,10 @@ class Stage:
         return response
 
     def ended(self, call: Call) -> None:
-        """Note that the answer of the fake to a call has ended, as `call.outcome` describes. Append, and do no more."""
+        """Note that the fake's answer to a call has ended, as `call.outcome` describes. Append, and do no more.
+
+        For a forwarded call, which a real service answers, the method is not called.
+        """
 
     def forgotten(self, call: Call) -> None:
         """Drop what is stored of a call that leaves `endpoint.calls`, because of the setting `keep_calls`."""
@@ -142,7 +145,7 @@ class Stage:
 Source = Callable[["Call"], "Slot | Exchange | None"]
 
 
-@cache
+@lru_cache(maxsize=64)
 def _overridden(kinds: tuple[type[Stage], ...]) -> dict[str, list[int]]:
     """Return, for each attribute of StageHooks, the indexes of the classes that override the method."""
 
