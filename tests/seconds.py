@@ -37,7 +37,7 @@ BUDGETS: Final[Mapping[str, int]] = {
     "tests/planted": 5,
     "tests/plugin": 53,
     "tests/public_threads": 4,
-    "tests/recordings": 32,
+    "tests/recordings": 35,
     "tests/reply": 2,
     "tests/samples": 2,
     "tests/secrets": 20,
