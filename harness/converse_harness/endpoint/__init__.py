@@ -69,14 +69,16 @@ def _call_all(
 
 @dataclass(frozen=True, slots=True)
 class AnsweredExchange(Exchange):
-    """A call that the fake answers. `on_ended` are the methods `ended` of the stages."""
+    """A call that the fake answers.
+
+    `on_ended` are the methods `ended` of the stages. Their errors join `problems`, those of the Endpoint.
+    """
 
     call: Call
     response: HttpResponse
     taken: SentChunks
-    on_ended: tuple[Callable[[Call], None], ...] = ()
-    problems: list[ConverseHarnessError | Exception] = field(default_factory=list["ConverseHarnessError | Exception"])
-    """The problems of the Endpoint, for the errors of `on_ended`."""
+    on_ended: tuple[Callable[[Call], None], ...]
+    problems: list[ConverseHarnessError | Exception]
     captured: None = field(default=None, init=False)
     """Always None, which means that the call is not forwarded to a real service."""
 
@@ -92,8 +94,8 @@ class Endpoint:
 
     Ids and padding lengths are hashes of `seed` and other values. `transport` names the transport in use; a reply with
     a fault that this transport cannot express raises ReplyError. `problems` contains the errors that must fail the test
-    even if the client catches them, `notes` contains the notes about requests. An Endpoint is not thread-safe; a
-    Fake locks its own. Raises ReplyError for a wrong setting.
+    even if the client catches them, `notes` contains the notes about requests. An Endpoint is not
+    thread-safe until it gets a `lock`, as a Fake gives it. Raises ReplyError for a wrong setting.
 
     >>> from converse_harness import Endpoint
     >>> from converse_harness import reply
