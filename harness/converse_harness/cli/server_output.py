@@ -145,7 +145,7 @@ def _call_line(id: str, call: Call) -> str:
     remarks.
     """
     fake = f"{id:<8} " if id else ""
-    operation = call.operation or f"{call.request.method} {call.request.target}"
+    operation = call.operation or f"{call.head.method} {call.head.target}"
     asked = shorten(call.last_user_text, _TEXT)
     if _is_unexpected(call):
         answered = cut(_refused(call), _REFUSAL)

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar, Unpack, cast
 
 from converse_harness import bedrock
 from converse_harness.bedrock.models import stands_for
+from converse_harness.bedrock.request_items import RequestItems, RequestReader
 from converse_harness.bedrock.rules import Refusal
 from converse_harness.endpoint import failure_texts, operations
 from converse_harness.endpoint.call import SCRIPTED, Call, CallOutcome, NotesOfCall
@@ -86,6 +87,7 @@ class AnsweredExchange(Exchange):
         """Store the outcome of the answer in the call, and call `on_ended`; if an outcome is stored, do nothing."""
         if self.call.answered.end(outcome):
             _call_all(self.on_ended, self.call, self.problems)
+            self.call.release()
 
 
 @shows_settings(EndpointSettings)
@@ -138,6 +140,7 @@ class Endpoint:
         self._added: list[Stage] = []
         self._on = StageHooks(self._built_in)
         self._renderer = Renderer()
+        self._reader = RequestReader()
         self.check(*replies)
 
     def exchange(self, request: Request, *, operation: str | None = None) -> Exchange:
@@ -183,13 +186,17 @@ class Endpoint:
         if found is None and (operation is None or operation in ANSWERS):
             found = operations.control_route(request)
         name, path_params = found if found is not None else (operation, dict[str, str]())
-        body, malformed = _parse(name, request.body)
-        shown = Request(request.method, request.target, mask_headers(request.headers), request.body)
+        items = self._reader.read(name, request.body) if name in SCRIPTED else None
+        malformed = None
+        if items is None:
+            body, malformed = _parse(name, request.body)
+            items = RequestItems.of(body, request.body)
+        head = Request(request.method, request.target, mask_headers(request.headers), b"")
         self.received += 1
         model = path_params.get("modelId", "")
         if self.models:
             model = stands_for(self.models, model)
-        call = Call(self.received, name, shown, path_params, body, malformed, model)
+        call = Call(self.received, name, head, path_params, items, malformed, model)
         if self.keep_calls is not None and len(self.calls) == self.keep_calls:
             _call_all(self._on.forgotten, self.calls.pop(0), self.problems)
         self.calls.append(call)

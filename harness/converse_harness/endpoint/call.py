@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import methodcaller
 from typing import Any, Final, Literal, NamedTuple, SupportsIndex, TypeVar, cast, overload
 from weakref import ref
 
 from converse_harness import bedrock
+from converse_harness.bedrock.request_items import RequestItems
 from converse_harness.bedrock.rules import Refusal
+from converse_harness.bedrock.rules.request import conversation_in
 from converse_harness.errors import Argument, ReplyError, StreamOrderError, quoted_whole
 from converse_harness.features import with_methods_of_features
 from converse_harness.json_values import member_of, object_of
@@ -159,6 +161,12 @@ class CacheOfCall:
         raise NotImplementedError
 
 
+class _Params(NamedTuple):
+    """The `params` of a call that still runs."""
+
+    params: dict[str, Any]
+
+
 class NotesOfCall(list[Note]):
     """The notes about a call, in the order in which they were made."""
 
@@ -168,10 +176,10 @@ class NotesOfCall(list[Note]):
 class Call:
     """One request to the fake, parsed. `number` is its position among the calls of all operations, counted from 1.
 
-    `operation` is the AWS operation's name (None if Bedrock has no operation at this path). `request` is the HTTP
-    request with secrets masked, `body` is its JSON. If the body is not valid, `body` is empty and `malformed` is the
-    reason. `model_id` is percent-decoded. `params` are the keyword arguments of the boto3 call, with blobs as bytes.
-    `stands_for` is the id of the model that the setting `models` assigns to the model id, otherwise the model id
+    `operation` is the AWS operation's name (None if Bedrock has no operation at this path). `head` is the HTTP request
+    without its body, with secrets masked. `items` are the messages and the other members of the body, which calls of a
+    conversation share. If the body is not valid, there are no items, and `malformed` is the reason. `model_id` is
+    percent-decoded. `params` are the keyword arguments of the boto3 call, with blobs as bytes. `stands_for` is the id of the model that the setting `models` assigns to the model id, otherwise the model id
     itself. The fields about the answer are filled in while the answer is sent.
 
     >>> import boto3
@@ -188,9 +196,9 @@ class Call:
 
     number: int
     operation: str | None
-    request: Request
+    head: Request
     path_params: Mapping[str, str]
-    body: Mapping[str, Any]
+    items: RequestItems
     malformed: str | None = None
     stands_for: str = ""
     answered: Answered = field(default_factory=Answered)
@@ -210,25 +218,36 @@ class Call:
         """The percent-decoded model id, inference profile id or ARN; empty if the operation has no model id."""
         return self.path_params.get("modelId", "")
 
+    @property
+    def request(self) -> Request:
+        """The HTTP request, with secrets masked."""
+        return replace(self.head, body=self.raw)
+
+    @property
+    def body(self) -> Mapping[str, Any]:
+        """The JSON of the request without nulls; empty if it is not valid. Calls share its parts: do not change it."""
+        return self.items.body
+
     @cached_property
     def attempt(self) -> int:
         """The number of this attempt of the client, as in the header `amz-sdk-request`; 1 for the first attempt."""
-        for name, value in self.request.headers:  # `self.headers` would stay in memory for each call
+        for name, value in self.head.headers:  # `self.headers` would stay in memory for each call
             if name.lower() == "amz-sdk-request" and (found := re.search(r"attempt=(\d+)", value)):
                 return int(found[1])
         return 1
 
-    @cached_property
+    @property
     def params(self) -> dict[str, Any]:
         """The keyword arguments of the boto3 call, in the form in which a mock of the client would get them.
 
         AWS's API model does not describe the body of InvokeModel and of some other operations. For these,
         `params` contains the arguments in the path and the members of the JSON body.
         """
-        if self.operation not in bedrock.operations():
-            return {**self.path_params, **self.body}
-        shape = bedrock.operation(self.operation).input_shape
-        return {**self.path_params, **bedrock.from_json(shape.name, self.body)}
+        known = self.of(_Params)
+        params = self._made_params() if known is None else known.params
+        if known is None and self.outcome == "still running":  # many conditions may ask
+            self.keep(_Params, _Params(params))
+        return params
 
     @property
     def messages(self) -> list[dict[str, Any]]:
@@ -243,45 +262,46 @@ class Call:
     @cached_property
     def system_text(self) -> str:
         """The text of the system content blocks, one per line."""
-        return "\n".join(block["text"] for block in self.system if "text" in block)
+        return "\n".join(block["text"] for block in self._json.get("system", ()) if "text" in block)
 
     @property
     def tools(self) -> list[dict[str, Any]]:
         """The tools that the model may use, in the API's form."""
-        return cast("list[dict[str, Any]]", self._tool_config.get("tools", []))
+        config: Mapping[str, Any] = self._conversation.get("toolConfig") or {}
+        return cast("list[dict[str, Any]]", config.get("tools", []))
 
     @cached_property
     def tool_names(self) -> list[str]:
         """The names of the tools that the model may use, in the order of the request."""
-        return [tool["toolSpec"]["name"] for tool in self.tools if "name" in tool.get("toolSpec", ())]
+        config: Mapping[str, Any] = self._json.get("toolConfig") or {}
+        return [tool["toolSpec"]["name"] for tool in config.get("tools", ()) if "name" in tool.get("toolSpec", ())]
 
     @property
     def tool_choice(self) -> dict[str, Any] | None:
         """The toolChoice of the request; None if the request has none."""
-        return self._tool_config.get("toolChoice")
+        config: Mapping[str, Any] = self._conversation.get("toolConfig") or {}
+        return config.get("toolChoice")
 
     @property
     def tool_results(self) -> list[dict[str, Any]]:
         """The ToolResultBlocks of the last message."""
-        content: Sequence[Mapping[str, Any]] = self.messages[-1].get("content", ()) if self.messages else ()
-        return [block["toolResult"] for block in content if "toolResult" in block]
+        messages = self._json_messages
+        last: Mapping[str, Any] = bedrock.from_json("Message", messages[-1]) if messages else {}
+        return [block["toolResult"] for block in last.get("content", ()) if "toolResult" in block]
 
     @cached_property
     def last_user_text(self) -> str:
         """The text of the last user message that has text, one block per line; empty if there is none."""
-        for message in reversed(self.messages):
+        for message in reversed(self._json_messages):
             texts = [block["text"] for block in message.get("content", ()) if "text" in block]
             if message.get("role") == "user" and texts:
                 return "\n".join(texts)
         return ""
 
-    @property
+    @cached_property
     def turn(self) -> int:
         """The number of the requested answer in its conversation: 1 plus the number of answers in the messages."""
-        # The turn is needed before the first byte of every answer. Therefore the roles are read from the JSON body; its
-        # conversion to `params` may be slow.
-        messages = self.body.get("messages", ()) if self.operation in SCRIPTED else self.messages
-        return 1 + [*map(_ROLE, messages)].count("assistant")
+        return 1 + [*map(_ROLE, self._json_messages)].count("assistant")
 
     @property
     def inference(self) -> dict[str, Any]:
@@ -296,12 +316,12 @@ class Call:
     @property
     def raw(self) -> bytes:
         """The raw request body."""
-        return self.request.body
+        return self.items.raw
 
     @cached_property
     def headers(self) -> Mapping[str, str]:
         """The request headers by lower-case name; secrets are masked."""
-        return {name.lower(): value for name, value in self.request.headers}
+        return {name.lower(): value for name, value in self.head.headers}
 
     @property
     def status(self) -> int:
@@ -387,12 +407,13 @@ class Call:
     @property
     def asked(self) -> str:
         """The request in one line: operation, model, and a summary of the last message."""
-        last = self.messages[-1] if self.messages else {}
+        messages = self._json_messages
+        last: Mapping[str, Any] = bedrock.from_json("Message", messages[-1]) if messages else {}
         content = [summarize_block(block) for block in last.get("content", ())]
-        count = len(self.messages)
+        count = len(messages)
         size = f", {counted(count, 'message')}, last: {' + '.join(content)}" if last else ""
         attempt = f", attempt {self.attempt}" if self.attempt > 1 else ""
-        operation = self.operation or f"{self.request.method} {self.request.target}"
+        operation = self.operation or f"{self.head.method} {self.head.target}"
         return f"{operation} {self.model_id}".rstrip() + size + attempt
 
     @property
@@ -411,15 +432,31 @@ class Call:
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.startswith("_")]
 
-    @cached_property
+    def release(self) -> None:
+        """Drop what is needed only until the answer has ended. What is asked for later is made again."""
+        self._known.pop(_Params, None)
+        self.items.release()
+
+    def _made_params(self) -> dict[str, Any]:
+        if self.operation not in bedrock.operations():
+            return {**self.path_params, **self.body}
+        shape = bedrock.operation(self.operation).input_shape
+        return {**self.path_params, **bedrock.from_json(shape.name, self.body)}
+
+    @property
     def _conversation(self) -> Mapping[str, Any]:
         if self.operation == "CountTokens":
             return object_of(member_of(self.params, "input", "converse"))
         return self.params if self.operation in SCRIPTED else {}
 
     @property
-    def _tool_config(self) -> Mapping[str, Any]:
-        return cast("Mapping[str, Any]", self._conversation.get("toolConfig") or {})
+    def _json(self) -> Mapping[str, Any]:
+        """The JSON of the conversation. It is read before the first byte of every answer; `params` may be slow."""
+        return conversation_in(self.operation, self.body) if self.operation in CONVERSATIONS else {}
+
+    @property
+    def _json_messages(self) -> Sequence[Mapping[str, Any]]:
+        return cast("Sequence[Mapping[str, Any]]", self._json.get("messages", ()))
 
 
 _SHOWN: Final = 6
@@ -528,7 +565,7 @@ class Calls(Sequence[Call]):
         return f"none of the calls asked a model for an answer.{self._came()}{gone} Look at calls.all."
 
     def _came(self) -> str:
-        counts = Counter(call.operation or f"{call.request.method} {call.request.target}" for call in self._every)
+        counts = Counter(call.operation or f"{call.head.method} {call.head.target}" for call in self._every)
         listed = ", ".join(f"{name} ({count})" for name, count in counts.items())
         return f" Calls so far: {listed}." if counts else ""
 

@@ -41,7 +41,7 @@ class Occasion(NamedTuple):
     @property
     def request_id(self) -> str:
         """A UUID for x-amzn-RequestId, different for every request body and attempt."""
-        body = shake_256(self.call.request.body).hexdigest(16)
+        body = shake_256(self.call.raw).hexdigest(16)
         name = digest(self.seed, self.place, f"request|{body}|{self.call.attempt}", 16).hex()
         return f"{name[:8]}-{name[8:12]}-4{name[13:16]}-{_UUID_VARIANTS[int(name[16], 16)]}{name[17:20]}-{name[20:]}"
 

@@ -46,7 +46,8 @@ class Rules(Stage):
         if self._level == "off" or call.operation not in CONVERSATIONS or call.malformed is not None:
             return None
         body = conversation_in(call.operation, call.body)
-        self.asked = asked = RuleRequest(call.operation, call.model_id, body, call.stands_for)
+        items = call.items if body is call.body else None
+        self.asked = asked = RuleRequest(call.operation, call.model_id, body, call.stands_for, items)
         refusal, noted = refusal_of(asked, self._level), _Noted(notes_of(asked))
         if refusal is not None:
             call.keep(Refusal, refusal)

@@ -108,7 +108,7 @@ def has_cache_point(call: Call) -> bool:
     """Whether the request has a cachePoint."""
     # Most requests have no cachePoint, and a search in the raw body is fast. It would miss a "cachePoint" that contains
     # an escape sequence, so the JSON is searched if the body contains an escape sequence.
-    raw = call.request.body
+    raw = call.raw
     return (b"cachePoint" in raw or b"\\u" in raw) and any("cachePoint" in each.block for each in blocks_of(call.body))
 
 

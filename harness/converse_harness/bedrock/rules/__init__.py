@@ -10,7 +10,7 @@ from converse_harness.bedrock.rules.claude import CLAUDE_CONTENTS, CLAUDE_TALK
 from converse_harness.bedrock.rules.families import OTHER_FAMILIES
 from converse_harness.bedrock.rules.gateway import CONTENTS, REQUEST
 from converse_harness.bedrock.rules.nova import NOVA
-from converse_harness.bedrock.rules.request import RuleRequest, has_to_look
+from converse_harness.bedrock.rules.request import Part, RuleRequest, has_to_look
 from converse_harness.bedrock.rules.rule import (
     MODEL,
     NOTING,
@@ -109,7 +109,7 @@ caller of `refusal_of` turns the Refusal into a note."""
 
 
 @lru_cache(512)
-def _rules_for(name: str, operation: str, verdicts: tuple[Verdict, ...], parts: frozenset[str]) -> tuple[Rule, ...]:
+def _rules_for(name: str, operation: str, verdicts: tuple[Verdict, ...], parts: frozenset[Part]) -> tuple[Rule, ...]:
     """Return the rules for the model id `name` with one of `verdicts` that a request with `parts` can break."""
     return tuple(rule for rule in _rules_of(name, operation, verdicts) if has_to_look(rule.find, parts))
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from converse_harness.bedrock.rules.media import becomes_a_text
-from converse_harness.bedrock.rules.request import RuleRequest, RuleViolation, at, in_places, needs
+from converse_harness.bedrock.rules.request import RuleRequest, RuleViolation, alone, at, block_in, in_messages, needs
 
 _MOST_POINTS: Final = 4
 
 
-@needs("toolConfig", "system", "cachePoint")
+@needs("cachePoint")
 def too_many_points(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Find a request with more cache points than Claude accepts."""
     places = [path for path, _, _ in _points(asked)]
@@ -19,21 +19,21 @@ def too_many_points(asked: RuleRequest) -> Iterator[RuleViolation]:
         yield RuleViolation(places[_MOST_POINTS], {"count": len(places)})
 
 
-points_after_a_file: Final = in_places(
-    "cachePoint", breaks=lambda asked, n, m: becomes_a_text(asked.block(n, m - 1).get("document", {}))
+points_after_a_file: Final = in_messages(
+    "cachePoint", breaks=lambda message, m: becomes_a_text(block_in(message, m - 1).get("document", {}))
 )
 """Finds cache points directly after a document that Claude receives as text."""
 
-points_after_a_thought: Final = in_places(
-    "cachePoint", breaks=lambda asked, n, m: "reasoningContent" in asked.block(n, m - 1)
+points_after_a_thought: Final = in_messages(
+    "cachePoint", breaks=lambda message, m: "reasoningContent" in block_in(message, m - 1)
 )
 """Finds cache points directly after reasoning."""
 
-points_after_nothing: Final = in_places("cachePoint", breaks=lambda asked, n, m: m == 0)
+points_after_nothing: Final = in_messages("cachePoint", breaks=lambda _, m: m == 0)
 """Finds cache points at the beginning of a message."""
 
 
-@needs("toolConfig")
+@alone("toolConfig", "toolConfig")
 def points_among_tools(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Find cache points in the list of tools. `k`, the index in Nova's message, is that of the tool before."""
     for k, tool in enumerate(asked.tools):
@@ -41,7 +41,7 @@ def points_among_tools(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(f"toolConfig.tools[{k}].cachePoint", {"k": max(k - 1, 0)})
 
 
-@needs("cachePoint")
+@alone("messages", "cachePoint")
 def points_after_a_result(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Find cache points directly after a tool result. `m`, the index in Nova's message, is that of the result."""
     for n, m, _ in asked.blocks("cachePoint"):
@@ -49,13 +49,13 @@ def points_after_a_result(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(at(n, m, "cachePoint"), {"n": n, "m": m - 1})
 
 
-@needs("toolConfig", "system", "cachePoint")
+@needs("cachePoint")
 def any_point(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Find all cache points."""
     yield from (RuleViolation(path) for path, _, _ in _points(asked))
 
 
-@needs("toolConfig", "system", "cachePoint")
+@needs("cachePoint")
 def long_times(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Find cache points with a lifetime of one hour."""
     for path, told, point in _points(asked):
@@ -63,7 +63,7 @@ def long_times(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(f"{path}.ttl", {"place": told})
 
 
-@needs("toolConfig", "system", "cachePoint")
+@needs("cachePoint")
 def growing_times(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Find cache points with a lifetime of one hour that follow a cache point with five minutes (the default)."""
     short = False
@@ -88,8 +88,8 @@ def _points(asked: RuleRequest) -> Iterator[tuple[str, str, Any]]:
         ("toolConfig.tools", "tools", asked.tools),
         ("system", "system", asked.system),
         *(
-            (at(n) + ".content", f"messages.{n}.content", each.get("content", ()))
-            for n, each in enumerate(asked.messages)
+            (at(n) + ".content", f"messages.{n}.content", asked.messages[n]["content"])
+            for n in dict.fromkeys(n for n, _, _ in asked.blocks("cachePoint"))
         ),
     ]
     for path, told, blocks in sections:

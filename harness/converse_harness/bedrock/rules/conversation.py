@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from converse_harness.bedrock.rules.request import FIELDS, RuleRequest, RuleViolation, at, needs
+from converse_harness.bedrock.rules.request import FIELDS, RuleRequest, RuleViolation, alone, at, needs
 
 
 def has_no_message(asked: RuleRequest) -> bool:
@@ -46,6 +46,7 @@ def _turns(asked: RuleRequest) -> Iterator[tuple[int, Mapping[str, Any]]]:
     return ((n, message) for n, message in enumerate(asked.messages) if message.get("role") != "system")
 
 
+@alone("messages", "text")
 def messages_of_whitespace(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Find messages whose texts are all empty or whitespace."""
     texts: dict[int, list[str]] = {}
@@ -56,6 +57,7 @@ def messages_of_whitespace(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(at(n, None, "content"))
 
 
+@alone("messages")
 def empty_contents(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Find messages without a content block."""
     for n, message in enumerate(asked.messages):
@@ -70,7 +72,7 @@ def ends_with_the_assistant(asked: RuleRequest) -> Iterator[RuleViolation]:
         yield RuleViolation(at(len(asked.messages) - 1, None, "role"))
 
 
-@needs("role system")
+@alone("messages", "role system")
 def messages_of_the_system(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Find messages with the role system."""
     for n, message in enumerate(asked.messages):

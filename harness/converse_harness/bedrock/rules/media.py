@@ -13,8 +13,9 @@ from converse_harness.bedrock.rules.request import (
     Finder,
     RuleRequest,
     RuleViolation,
+    alone,
     at,
-    in_places,
+    in_messages,
     in_results,
     in_shown,
     needs,
@@ -65,8 +66,8 @@ def too_many(asked: RuleRequest) -> Iterator[RuleViolation]:
         yield RuleViolation(path)
 
 
-without_text: Final = in_places(
-    "document", breaks=lambda asked, n, m: all("text" not in block for block in asked.messages[n]["content"])
+without_text: Final = in_messages(
+    "document", breaks=lambda message, _: all("text" not in block for block in message["content"])
 )
 """Finds documents in messages that have no text block."""
 
@@ -96,7 +97,7 @@ results_with_files_in_s3: Final = in_results("document", "video", breaks=is_in_s
 """Finds documents and videos in S3 inside tool results."""
 
 
-@needs("document")
+@alone("messages", "document")
 def files_beside_results(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Find messages with both a tool result and a document that Claude receives as text."""
     files = {n for n, _, document in asked.blocks("document") if becomes_a_text(document)}
@@ -133,7 +134,7 @@ def of_another_format(kind_of: Callable[[bytes], str | None]) -> Finder:
     contains this name. An image for which `kind_of` returns None is not yielded.
     """
 
-    @needs("image")
+    @alone("messages", "image")
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
         for path, n, m, image, text in _images(asked):
             head, said = _decoded(text[:_HEAD]), str(image.get("format"))
@@ -150,7 +151,7 @@ def media_type_of(head: bytes) -> str | None:
     return f"image/{found}" if found is not None else "text/plain" if _is_text(head) else None
 
 
-@needs("image")
+@alone("messages", "image")
 def too_large(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Find images whose base64 text is longer than Claude accepts."""
     for path, n, m, _, text in _images(asked):

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import groupby
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from converse_harness import bedrock
 from converse_harness.bedrock import Violation
 from converse_harness.bedrock.models import Standing, standing
+from converse_harness.bedrock.request_items import RequestItem, RequestItems
 from converse_harness.json_values import member_of, object_of, objects_of
 
 Message = Mapping[str, Any]
@@ -40,13 +41,15 @@ class RuleRequest:
     """A request as the input of the rules: operation, URL-decoded model id, and the JSON body without nulls.
 
     For CountTokens, `body` is the result of `conversation_in`. `stands_for` is the model's real id if `model_id` does
-    not contain it, as with the ARN of an imported model.
+    not contain it, as with the ARN of an imported model. `items` are the items of `body`, if the caller has them: what
+    is known of items that other requests contained is not computed again.
     """
 
     operation: str
     model_id: str
     body: Mapping[str, Any]
     stands_for: str = ""
+    items: RequestItems | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def model(self) -> Standing:
@@ -55,7 +58,7 @@ class RuleRequest:
 
     def of_model(self, model_id: str, stands_for: str = "") -> RuleRequest:
         """Return a copy of this request with another model id. Both share `violations`, which are slow to compute."""
-        other = RuleRequest(self.operation, model_id, self.body, stands_for)
+        other = RuleRequest(self.operation, model_id, self.body, stands_for, self._items)
         other.__dict__["violations"] = self.violations  # cached_property stores its value in __dict__
         return other
 
@@ -88,7 +91,20 @@ class RuleRequest:
     def violations(self) -> Sequence[Violation]:
         """The body's violations of AWS's API model. They are computed once, because several rules read them."""
         in_path = () if self.within else labels(self.operation)
+        if self._items_are_valid(in_path):
+            return ()
         return bedrock.validate(self.shape, {**dict.fromkeys(in_path, "m"), **self.body}, checks=bedrock.JSON_CHECKS)
+
+    def _items_are_valid(self, in_path: Iterable[str]) -> bool:
+        """Whether each item is valid on its own, and none is missing or unknown. If so, the whole body is valid."""
+        shape, items = bedrock.shape(self.shape), self._items
+        members, required = shape.members, shape.metadata.get("required", ())
+        several = members.get("messages")
+        if not {*required} <= {*self.body, *in_path} or (several is not None and not _LIMITS.isdisjoint(several.metadata)):
+            return False
+        return all(name in members and _is_valid(item, members[name]) for name, item in items.members.items()) and (
+            several is None or all([_is_valid(item, several.member) for item in items.messages])
+        )
 
     @cached_property
     def invoked(self) -> object:
@@ -102,41 +118,58 @@ class RuleRequest:
         model = self.model.model
         return found if model is None or not model.merges else [*_merged(found)]
 
-    @property
+    @cached_property
     def system(self) -> Sequence[Mapping[str, Any]]:
         """The system content blocks."""
         return objects_of(self.body.get("system"))
 
-    @property
+    @cached_property
     def inference(self) -> Mapping[str, Any]:
         """The inferenceConfig; empty if absent."""
         return object_of(self.body.get("inferenceConfig"))
 
-    @property
+    @cached_property
     def tool_config(self) -> Mapping[str, Any]:
         """The toolConfig; empty if absent."""
         return object_of(self.body.get("toolConfig"))
 
-    @property
+    @cached_property
     def tools(self) -> Sequence[Mapping[str, Any]]:
         """The entries of the toolConfig's `tools`: tools and cache points."""
         return objects_of(self.tool_config.get("tools"))
 
-    @property
+    @cached_property
     def thinking(self) -> Mapping[str, Any]:
         """The `thinking` settings of a Claude request, empty if absent."""
         return object_of(member_of(self.body, FIELDS, "thinking"))
 
     @cached_property
-    def parts(self) -> frozenset[str]:
-        """The parts of the request that decide which Finders are called; see `needs`."""
-        found = {*self.body, *self._blocks}
-        found.update([f"role {message.get('role')}" for message in self.messages])
+    def parts(self) -> frozenset[Part]:
+        """The parts of the request that decide which Finders are called; see `needs` and `alone`."""
+        found: set[Part] = {*self.body}
+        for item in self._message_items:
+            found |= item.once(_parts_of_message)
+        for name, find in _PARTS_OF_MEMBERS.items():
+            if name in self._items.members:
+                found |= self._items.members[name].once(find)
         if self.violations:
             found.add("a violation of AWS's API model")
-        for _, _, _, block in self.in_results():
-            found.update(block)
         return frozenset(found & _NEEDED)
+
+    @cached_property
+    def _items(self) -> RequestItems:
+        return RequestItems.of(self.body) if self.items is None else self.items
+
+    @property
+    def _message_items(self) -> Sequence[RequestItem]:
+        """The items of `messages`. Merged messages are no items of the request."""
+        items = self._items.messages
+        return items if len(items) == len(self.messages) else [RequestItem(each) for each in self.messages]
+
+    @property
+    def kinds(self) -> Iterable[str]:
+        """The kinds of the content blocks in the messages."""
+        return self._blocks
 
     def blocks(self, kind: str) -> Sequence[Block]:
         """Return all content blocks of the given `kind` in the messages, in order."""
@@ -144,8 +177,7 @@ class RuleRequest:
 
     def block(self, n: int, m: int) -> Mapping[str, Any]:
         """Return the content block `m` of the message `n`; an empty mapping if there is none."""
-        content: Sequence[Mapping[str, Any]] = self.messages[n].get("content", ())
-        return content[m] if 0 <= m < len(content) else {}
+        return block_in(self.messages[n], m)
 
     def in_results(self) -> Iterator[tuple[int, int, int, Mapping[str, Any]]]:
         """Yield each block in a tool result, as (index of message, index of tool result, index of block, block)."""
@@ -188,8 +220,14 @@ JUDGED_FIELDS: Final = frozenset({"thinking", "top_k", "top_p"})
 INVOKED: Final = "invokeModel"
 """The member of CountTokens' input that contains a body of InvokeModel."""
 
-_NEEDED: set[str] = set()
+Part = str | Finder
+"""A part of a request that decides which Finders are called: a name as in `needs`, or a Finder of `alone`."""
+
+_NEEDED: set[Part] = set()
 _NEEDS: dict[Finder, frozenset[str]] = {}
+
+Alone = Literal["messages", "toolConfig"]
+_ALONE: Final[Mapping[Alone, list[Finder]]] = {"messages": [], "toolConfig": []}
 
 
 def needs(*parts: str) -> Callable[[Finder], Finder]:
@@ -198,7 +236,7 @@ def needs(*parts: str) -> Callable[[Finder], Finder]:
     The decorated Finder is not called for other requests.
 
     A part is a member of the request's body, a kind of content block in its messages or tool results, "role X" for a
-    message with this role, or "a violation of AWS's API model".
+    message with this role, "cachePoint" also for one in tools or system, or "a violation of AWS's API model".
     """
 
     def mark(find: Finder) -> Finder:
@@ -209,8 +247,67 @@ def needs(*parts: str) -> Callable[[Finder], Finder]:
     return mark
 
 
+def alone(member: Alone, *parts: str) -> Callable[[Finder], Finder]:
+    """Make a decorator for a Finder that looks at each message alone, or at nothing but the toolConfig.
+
+    Whether it finds something in a message does not depend on the model, the operation or the rest of the request. So
+    it is called once for each message, and for the whole request only if it has found something. `parts` are those of
+    `needs`, as far as they can be in one message.
+    """
+
+    def mark(find: Finder) -> Finder:
+        _ALONE[member].append(find)
+        _NEEDED.add(find)
+        _NEEDS[find] = frozenset(parts)
+        return find
+
+    return mark
+
+
+def _parts_of_message(message: Message) -> frozenset[Part]:
+    asked = RuleRequest("Converse", "", {"messages": [message]})
+    found: set[Part] = {*asked.kinds, f"role {message.get('role')}"}
+    for _, _, _, block in asked.in_results():
+        found.update(block)
+    return frozenset(found) | _found_alone("messages", asked, found)
+
+
+def _parts_of_tools(config: object) -> frozenset[Part]:
+    asked = RuleRequest("Converse", "", {"toolConfig": config})
+    points = {"cachePoint"} if any("cachePoint" in tool for tool in asked.tools) else set[str]()
+    return frozenset(points) | _found_alone("toolConfig", asked, {"toolConfig"})
+
+
+def _parts_of_system(system: object) -> frozenset[Part]:
+    return frozenset({"cachePoint"} if any("cachePoint" in block for block in objects_of(system)) else ())
+
+
+_PARTS_OF_MEMBERS: Final[Mapping[str, Callable[[object], frozenset[Part]]]] = {
+    "toolConfig": _parts_of_tools,
+    "system": _parts_of_system,
+}
+
+
+def _found_alone(member: Alone, asked: RuleRequest, parts: AbstractSet[Part]) -> frozenset[Part]:
+    """Return those Finders of `alone` that find something in a request with only this member."""
+    finders = [find for find in _ALONE[member] if not _NEEDS[find] or not _NEEDS[find].isdisjoint(parts)]
+    return frozenset(find for find in finders if any(True for _ in find(asked)))
+
+
+_LIMITS: Final = frozenset({"min", "max"})
+
+
+def _is_valid(item: RequestItem, shape: bedrock.Shape) -> bool:
+    return item.once(_validity(shape.name))
+
+
+@cache
+def _validity(shape_name: str) -> Callable[[object], bool]:
+    return lambda value: not bedrock.validate(shape_name, value, checks=bedrock.JSON_CHECKS)
+
+
 def parts_of(find: Finder) -> frozenset[str]:
-    """Return the parts that `needs` declared for a Finder; an empty set if the Finder applies to all requests."""
+    """Return the parts that `needs` or `alone` declared for a Finder; an empty set if the Finder applies to all requests."""
     return _NEEDS.get(find, frozenset())
 
 
@@ -230,7 +327,7 @@ def in_blocks(kind: str, breaks: Callable[[Any], bool], path: str = "") -> Finde
     `path` is appended to the block's path.
     """
 
-    @needs(kind)
+    @alone("messages", kind)
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
         for n, m, value in asked.blocks(kind):
             if breaks(value):
@@ -239,17 +336,17 @@ def in_blocks(kind: str, breaks: Callable[[Any], bool], path: str = "") -> Finde
     return find
 
 
-def in_places(*kinds: str, breaks: Callable[[RuleRequest, int, int], bool]) -> Finder:
+def in_messages(*kinds: str, breaks: Callable[[Message, int], bool]) -> Finder:
     """Make a Finder that yields each content block of the given `kinds` if `breaks` returns true.
 
-    The arguments of `breaks` are the request, the index of the message, and the index of the block in this message.
+    The arguments of `breaks` are the message, and the index of the block in this message.
     """
 
-    @needs(*kinds)
+    @alone("messages", *kinds)
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
         for kind in kinds:
             for n, m, _ in asked.blocks(kind):
-                if breaks(asked, n, m):
+                if breaks(asked.messages[n], m):
                     yield RuleViolation(at(n, m, kind), {"n": n, "m": m, "kind": kind})
 
     return find
@@ -257,7 +354,7 @@ def in_places(*kinds: str, breaks: Callable[[RuleRequest, int, int], bool]) -> F
 
 def any_block(*kinds: str, role: str = "") -> Finder:
     """Make a Finder that yields each content block of the given `kinds`; with `role`, only in messages of this role."""
-    return in_places(*kinds, breaks=lambda asked, n, _: role in ("", asked.messages[n].get("role")))
+    return in_messages(*kinds, breaks=lambda message, _: role in ("", message.get("role")))
 
 
 def in_contents(kind: str, breaks: Callable[[AbstractSet[str]], bool]) -> Finder:
@@ -266,7 +363,7 @@ def in_contents(kind: str, breaks: Callable[[AbstractSet[str]], bool]) -> Finder
     The argument of `breaks` is the set of the kinds of all blocks in the message.
     """
 
-    @needs(kind)
+    @alone("messages", kind)
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
         for n in dict.fromkeys(n for n, _, _ in asked.blocks(kind)):
             if breaks({each for block in asked.messages[n]["content"] for each in block}):
@@ -278,7 +375,7 @@ def in_contents(kind: str, breaks: Callable[[AbstractSet[str]], bool]) -> Finder
 def in_shown(kind: str, breaks: Callable[[Any], bool], path: str = "") -> Finder:
     """Make a Finder like `in_blocks` that also checks the blocks in tool results."""
 
-    @needs(kind)
+    @alone("messages", kind)
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
         for place, n, m, value in asked.shown(kind):
             if breaks(value):
@@ -293,7 +390,7 @@ def in_results(*kinds: str, breaks: Callable[[Any], bool] = lambda _: True, path
     `path` is appended to the block's path.
     """
 
-    @needs("toolResult")
+    @alone("messages", "toolResult")
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
         for n, m, k, inner in asked.in_results():
             for kind in kinds:
@@ -310,7 +407,7 @@ def in_tools(breaks: Callable[[Mapping[str, Any]], bool], path: str) -> Finder:
     `path` is appended to the entry's path.
     """
 
-    @needs("toolConfig")
+    @alone("toolConfig", "toolConfig")
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
         for k, tool in enumerate(asked.tools):
             if breaks(tool):
@@ -319,8 +416,10 @@ def in_tools(breaks: Callable[[Mapping[str, Any]], bool], path: str) -> Finder:
     return find
 
 
-def has_to_look(find: Finder, parts: frozenset[str]) -> bool:
+def has_to_look(find: Finder, parts: frozenset[Part]) -> bool:
     """Whether a Finder must be called for a request with these parts."""
+    if find in _NEEDED:
+        return find in parts
     needed = _NEEDS.get(find)
     return needed is None or not needed.isdisjoint(parts)
 
@@ -359,6 +458,12 @@ def labels(operation: str) -> frozenset[str]:
     """Return the names of an operation's input members that are sent in the URL path and not in the body."""
     members = bedrock.operation(operation).input_shape.members
     return frozenset(name for name, each in members.items() if each.serialization.get("location") == "uri")
+
+
+def block_in(message: Message, m: int) -> Mapping[str, Any]:
+    """Return the content block `m` of a message; an empty mapping if there is none."""
+    content: Sequence[Mapping[str, Any]] = message.get("content", ())
+    return content[m] if 0 <= m < len(content) else {}
 
 
 def _merged(messages: Sequence[Message]) -> Iterator[Message]:

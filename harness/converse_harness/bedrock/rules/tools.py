@@ -14,9 +14,9 @@ from converse_harness.bedrock.rules.request import (
     Finder,
     RuleRequest,
     RuleViolation,
+    alone,
     at,
     in_contents,
-    in_places,
     in_request,
     in_results,
     in_tools,
@@ -30,10 +30,12 @@ service sets other values: `server_tool_use` for a use, and for example `nova_gr
 """
 
 
-tools_without_config: Final = in_places(
-    "toolUse", "toolResult", breaks=lambda asked, n, m: "toolConfig" not in asked.body
-)
-"""Finds tool uses and tool results in a request without a toolConfig."""
+@needs("toolUse", "toolResult")
+def tools_without_config(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Find tool uses and tool results in a request without a toolConfig."""
+    for kind in () if "toolConfig" in asked.body else ("toolUse", "toolResult"):
+        for n, m, _ in asked.blocks(kind):
+            yield RuleViolation(at(n, m, kind), {"n": n, "m": m, "kind": kind})
 
 
 def duplicates(kind: str) -> Finder:
@@ -42,7 +44,7 @@ def duplicates(kind: str) -> Finder:
     `kind` is toolUse or toolResult.
     """
 
-    @needs(kind)
+    @alone("messages", kind)
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
         for n, ids in sorted(_ids(asked, kind).items()):
             twice = [each for each, count in Counter(ids).items() if count > 1]
@@ -134,7 +136,7 @@ def web_searches_in_a_body(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(f"invokeModel.body.tools[{k}].type", {"k": k, "tag": _WEB_SEARCH})
 
 
-@needs("toolConfig")
+@alone("toolConfig", "toolConfig")
 def names_twice(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Find tools with the name of an earlier tool."""
     seen: set[str] = set()
@@ -163,7 +165,7 @@ _BEYOND_NOVA: Final = ("$defs", "definitions")
 def _in_schemas(wrong: Callable[[Any], Iterable[Steps]]) -> Finder:
     """Make a Finder from a function that returns the paths of the errors in the schema of a tool."""
 
-    @needs("toolConfig")
+    @alone("toolConfig", "toolConfig")
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
         for n, k, spec in _specs(asked):
             schema = spec.get("inputSchema", {})
@@ -251,7 +253,7 @@ def outputs_with_limits(asked: RuleRequest) -> Iterator[RuleViolation]:
     yield from _limits(OUTPUT, _output_schema(asked))
 
 
-@needs("toolConfig")
+@alone("toolConfig", "toolConfig")
 def strict_tools(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Find tools with the member `strict`, whatever its value."""
     for n, k, spec in _specs(asked):
@@ -259,7 +261,7 @@ def strict_tools(asked: RuleRequest) -> Iterator[RuleViolation]:
             yield RuleViolation(f"toolConfig.tools[{n}].toolSpec.strict", {"k": k})
 
 
-@needs("toolConfig")
+@alone("toolConfig", "toolConfig")
 def strict_tools_with_limits(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Find limits in the schemas of strict tools that Claude's structured output does not support."""
     for n, k, spec in _specs(asked):

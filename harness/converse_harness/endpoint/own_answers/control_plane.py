@@ -37,7 +37,7 @@ def _list_models(call: Call, models: Mapping[str, str]) -> Output | None:
 
 
 def _filters(call: Call) -> Mapping[str, str]:
-    return dict(parse_qsl(urlsplit(call.request.target).query))
+    return dict(parse_qsl(urlsplit(call.head.target).query))
 
 
 def _folded(provider: str) -> str:

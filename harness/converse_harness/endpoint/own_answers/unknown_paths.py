@@ -78,7 +78,7 @@ class PathProblem(NamedTuple):
 
 def gets_no_answer(call: Call) -> bool:
     """Whether Bedrock answers the path of a call with UNKNOWN_OPERATION. This was recorded only for the method POST."""
-    return call.operation is None and call.request.method == "POST" and other_api(call.request.target) is None
+    return call.operation is None and call.head.method == "POST" and other_api(call.request.target) is None
 
 
 def no_answer(call: Call, request_id: str, *, delay: float = 0.0) -> HttpResponse:

@@ -92,13 +92,13 @@ def _view_of(call: Call, started: float, clean: MessageMemory) -> CallView:
     took = max([*ats, 1000 * (answered.taken.last_at or 0.0)])
     return CallView(
         number=call.number,
-        operation=clean.text(call.operation or f"{call.request.method} {call.request.target}"),
+        operation=clean.text(call.operation or f"{call.head.method} {call.head.target}"),
         model_id=clean.text(call.model_id),
         started=round(started, 1),
         took=round(took, 1),
         waited=round(1000 * answered.waited, 1),
         request=_request(call, clean),
-        headers=clean.headers(call.request.headers),
+        headers=clean.headers(call.head.headers),
         status=call.status,
         outline=clean.text(call.outline),
         outcome=call.outcome,
@@ -120,8 +120,8 @@ def _why(refusal: Refusal) -> tuple[str, str, str]:
 
 def _request(call: Call, clean: MessageMemory) -> Any:
     if call.malformed is None or call.body:
-        return clean.request(call.body) if call.body or call.request.body else None
-    return clean.text(call.request.body[:_MOST].decode(errors="replace"))
+        return clean.request(call.body) if call.body or call.raw else None
+    return clean.text(call.raw[:_MOST].decode(errors="replace"))
 
 
 def _answer(call: Call) -> Any:
