@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from converse_harness.bedrock.answer_members import COUNTERS, cache_counters
 from converse_harness.bedrock.models import Caching, Model, standing
+from converse_harness.bedrock.request_items import RequestItem, RequestItems
 from converse_harness.bedrock.rules.request import INVOKED, conversation_in, invoke_body
 from converse_harness.endpoint.call import Call
 from converse_harness.json_values import object_of, objects_of
@@ -41,7 +42,7 @@ def usage(call: Call, body: MessageBody, given: Mapping[str, Any] | None, counts
 
 def request_tokens(call: Call) -> int:
     """Return an estimate of the number of input tokens of the call's conversation, at least 1."""
-    return max(1, round(request_weight(call.body, standing(call.stands_for).model)))
+    return max(1, round(request_weight(call.items, standing(call.stands_for).model)))
 
 
 def count_tokens(call: Call) -> int:
@@ -52,7 +53,7 @@ def count_tokens(call: Call) -> int:
     body, known = conversation_in(call.operation, call.body), standing(call.stands_for).model
     if INVOKED in body:
         return max(1, round(invoked_weight(invoke_body(body[INVOKED]), known)))
-    return max(1, round(request_weight(body, known)))
+    return max(1, round(request_weight(RequestItems.of(body), known)))
 
 
 class PromptBlock(NamedTuple):
@@ -68,14 +69,48 @@ class PromptBlock(NamedTuple):
     block: Mapping[str, Any]
 
 
-def request_weight(body: Mapping[str, Any], known: Model | None) -> float:
-    """Estimate the input tokens of a request's JSON."""
-    weight = tools_weight(body, known)
-    # Added one by one, as for the prefixes of a prompt: since Python 3.12, `sum` rounds in another way.
-    for each in cached_blocks(body, known.caching if known is not None else None):
-        if "cachePoint" not in each.block:
-            weight += weigh(each.block)
-    return weight
+class BlockWeights(NamedTuple):
+    """The numbers of tokens in the blocks of one item of a request: in all of them, and in those with reasoning."""
+
+    all: float
+    thoughts: float
+
+
+def request_weight(items: RequestItems, known: Model | None) -> float:
+    """Estimate the input tokens of a request."""
+    # All weights are multiples of 1/16, so their sum does not depend on the order.
+    weight = tools_weight(items, known)
+    for name, find in (("toolConfig", _weights_of_tools), ("system", _weights_of_blocks)):
+        if name in items.members:
+            weight += items.members[name].once(find).all
+    weights = [each.once(_weights_of_message) for each in items.messages]
+    weight += sum([each.all for each in weights])
+    dropped = thoughts_dropped(items, known.caching if known is not None else None)
+    return weight - sum([each.thoughts for each in weights[:dropped]])
+
+
+def thoughts_dropped(items: RequestItems, caching: Caching | None) -> int:
+    """Return the number of messages, from the first one, whose reasoning the service does not pass to the model."""
+    if caching is None or not caching.drops_thoughts:
+        return 0
+    return _turn([each.value for each in items.messages]) if any(map(_has_thoughts, items.messages)) else 0
+
+
+def _has_thoughts(message: RequestItem) -> bool:
+    return bool(message.once(_weights_of_message).thoughts)
+
+
+def _weights_of_message(message: Mapping[str, Any]) -> BlockWeights:
+    return _weights_of_blocks(message.get("content"))
+
+
+def _weights_of_tools(config: Mapping[str, Any]) -> BlockWeights:
+    return _weights_of_blocks(config.get("tools"))
+
+
+def _weights_of_blocks(blocks: Sequence[Mapping[str, Any]] | None) -> BlockWeights:
+    weights = [("reasoningContent" in each, weigh(each)) for each in blocks or () if "cachePoint" not in each]
+    return BlockWeights(sum([weight for _, weight in weights]), sum([weight for thought, weight in weights if thought]))
 
 
 def invoked_weight(body: object, known: Model | None) -> float:
@@ -88,7 +123,8 @@ def invoked_weight(body: object, known: Model | None) -> float:
         return weigh(body)
     turns = [{**each, "content": _plain_blocks(each.get("content"))} for each in objects_of(members["messages"])]
     system, tools = _plain_blocks(members.get("system")), objects_of(members.get("tools"))
-    return request_weight({"messages": turns, "system": system, "toolConfig": {"tools": tools}}, known)
+    body = {"messages": turns, "system": system, "toolConfig": {"tools": tools}}
+    return request_weight(RequestItems.of(body), known)
 
 
 def _plain_blocks(content: object) -> Sequence[Mapping[str, Any]]:
@@ -97,19 +133,36 @@ def _plain_blocks(content: object) -> Sequence[Mapping[str, Any]]:
     return [{name: value for name, value in block.items() if name != "type"} for block in blocks]
 
 
-def tools_weight(body: Mapping[str, Any], known: Model | None) -> float:
+def tools_weight(items: RequestItems, known: Model | None) -> float:
     """Return the number of tokens of the instructions that the service adds to a request with tools."""
-    if known is None or "toolConfig" not in body:
-        return 0
-    return known.tools_tokens if any("cachePoint" not in tool for tool in tools_of(body)) else 0
+    config = items.members.get("toolConfig")
+    return known.tools_tokens if known is not None and config is not None and config.once(_has_tools) else 0
+
+
+def _has_tools(config: Mapping[str, Any]) -> bool:
+    return any("cachePoint" not in tool for tool in config.get("tools") or ())
 
 
 def has_cache_point(call: Call) -> bool:
     """Whether the request has a cachePoint."""
-    # Most requests have no cachePoint, and a search in the raw body is fast. It would miss a "cachePoint" that contains
-    # an escape sequence, so the JSON is searched if the body contains an escape sequence.
-    raw = call.raw
-    return (b"cachePoint" in raw or b"\\u" in raw) and any("cachePoint" in each.block for each in blocks_of(call.body))
+    members = call.items.members
+    return (
+        any([each.once(_has_point_in_message) for each in call.items.messages])
+        or ("system" in members and members["system"].once(_has_point))
+        or ("toolConfig" in members and members["toolConfig"].once(_has_point_in_tools))
+    )
+
+
+def _has_point_in_message(message: Mapping[str, Any]) -> bool:
+    return _has_point(message.get("content"))
+
+
+def _has_point_in_tools(config: Mapping[str, Any]) -> bool:
+    return _has_point(config.get("tools"))
+
+
+def _has_point(blocks: Sequence[Mapping[str, Any]] | None) -> bool:
+    return any("cachePoint" in each for each in blocks or ())
 
 
 def cached_blocks(body: Mapping[str, Any], caching: Caching | None) -> list[PromptBlock]:

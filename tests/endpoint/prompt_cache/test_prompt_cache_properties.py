@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from converse_harness import Endpoint, reply
 from converse_harness.bedrock.models import standing
+from converse_harness.bedrock.request_items import RequestItems
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.prompt_cache.rewrites import CacheSummary
 from converse_harness.endpoint.prompt_cache.stage import PromptCaching
@@ -64,7 +65,7 @@ class Session:
 
     def count(self, body: Json) -> int:
         """The whole estimate of a request."""
-        return max(1, round(request_weight(body, standing(self.model).model)))
+        return max(1, round(request_weight(RequestItems.of(body), standing(self.model).model)))
 
     def _exchange(self, operation: str, body: Json) -> Any:
         path = f"/model/{quote(self.model, safe='')}/{operation}"

@@ -171,6 +171,19 @@ class RuleRequest:
         """The kinds of the content blocks in the messages."""
         return self._blocks
 
+    @cached_property
+    def client_ids(self) -> Mapping[str, Mapping[int, Sequence[str]]]:
+        """The toolUseIds by the kind of their block ("toolUse" or "toolResult"), and by the index of their message.
+
+        Blocks of tools that the service runs are skipped.
+        """
+        found: dict[str, dict[int, list[str]]] = {"toolUse": {}, "toolResult": {}}
+        for kind, ids in found.items():
+            for n, _, block in self.blocks(kind):
+                if block.get("type") in _CLIENT_TYPES:
+                    ids.setdefault(n, []).append(str(block.get("toolUseId")))
+        return found
+
     def blocks(self, kind: str) -> Sequence[Block]:
         """Return all content blocks of the given `kind` in the messages, in order."""
         return self._blocks.get(kind, ())
@@ -207,6 +220,11 @@ class RuleRequest:
                     found.setdefault(kind, []).append((n, m, value))
         return found
 
+
+_CLIENT_TYPES: Final = (None, "tool_use")
+"""The recorded values of `type` in tool uses and tool results for tools that the client runs. For its own tools, the
+service sets other values: `server_tool_use` for a use, and for example `nova_grounding_result` for a result.
+"""
 
 Finder = Callable[[RuleRequest], Iterator[RuleViolation]]
 """A function that yields a RuleViolation for each place where a request breaks a rule."""

@@ -24,12 +24,6 @@ from converse_harness.bedrock.rules.request import (
 )
 from converse_harness.json_values import is_array, is_number, is_object, member_of, object_of, objects_of
 
-_CLIENT_TYPES: Final = (None, "tool_use")
-"""The recorded values of `type` in tool uses and tool results for tools that the client runs. For its own tools, the
-service sets other values: `server_tool_use` for a use, and for example `nova_grounding_result` for a result.
-"""
-
-
 @needs("toolUse", "toolResult")
 def tools_without_config(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Find tool uses and tool results in a request without a toolConfig."""
@@ -46,7 +40,7 @@ def duplicates(kind: str) -> Finder:
 
     @alone("messages", kind)
     def find(asked: RuleRequest) -> Iterator[RuleViolation]:
-        for n, ids in sorted(_ids(asked, kind).items()):
+        for n, ids in sorted(asked.client_ids[kind].items()):
             twice = [each for each, count in Counter(ids).items() if count > 1]
             if twice:
                 yield RuleViolation(at(n, None, "content"), {"n": n, "ids": ", ".join(twice)})
@@ -61,8 +55,8 @@ def more_results_than_uses(asked: RuleRequest) -> Iterator[RuleViolation]:
 
     Results with the same id count once.
     """
-    uses = _ids(asked, "toolUse")
-    for n, results in sorted(_ids(asked, "toolResult").items()):
+    uses = asked.client_ids["toolUse"]
+    for n, results in sorted(asked.client_ids["toolResult"].items()):
         if len({*results}) > len(uses.get(_turn_before(asked, n), ())):
             yield RuleViolation(at(n, None, "content"), {"n": n})
 
@@ -76,23 +70,11 @@ def _turn_before(asked: RuleRequest, n: int) -> int:
 @needs("toolUse")
 def missing_results(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Find tool uses without a tool result in the next message. Tool uses in the last message are allowed."""
-    results = _ids(asked, "toolResult")
-    for n, uses in sorted(_ids(asked, "toolUse").items()):
+    results = asked.client_ids["toolResult"]
+    for n, uses in sorted(asked.client_ids["toolUse"].items()):
         missing = [each for each in uses if each not in results.get(n + 1, ())]
         if missing and n + 1 < len(asked.messages):
             yield RuleViolation(at(n + 1, None, "content"), {"n": n + 1, "ids": ", ".join(missing)})
-
-
-def _ids(asked: RuleRequest, kind: str) -> Mapping[int, Sequence[str]]:
-    """Return the ids of all blocks of the given `kind`, by the index of their message.
-
-    Blocks of tools that the service runs are skipped.
-    """
-    found: dict[int, list[str]] = {}
-    for n, _, block in asked.blocks(kind):
-        if block.get("type") in _CLIENT_TYPES:
-            found.setdefault(n, []).append(str(block.get("toolUseId")))
-    return found
 
 
 results_that_are_no_objects: Final = in_results("json", breaks=lambda value: not isinstance(value, Mapping))

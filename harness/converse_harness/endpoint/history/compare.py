@@ -202,24 +202,30 @@ class GivenAnswer:
         return [*self.texts, *self.cited, *(each.text for each in self.thoughts if each.text)]
 
 
-class AssistantTurn(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class AssistantTurn:
     """Consecutive messages of the assistant, and the index of the first of these messages."""
 
     start: int
     messages: Sequence[Message]
 
     @property
+    def end(self) -> int:
+        """The index after the last message of the turn."""
+        return self.start + len(self.messages)
+
+    @property
     def blocks(self) -> list[Block]:
         """The blocks of all messages of the turn."""
         return [block for message in self.messages for block in _content_of(message)]
 
-    @property
+    @cached_property
     def uses(self) -> Mapping[str, Block]:
         """The ToolUseBlocks of the turn by id."""
         return _uses_of(self.blocks)
 
-    @property
-    def texts(self) -> list[str]:
+    @cached_property
+    def texts(self) -> Sequence[str]:
         """The stripped texts of the turn; blank texts are left out."""
         return _texts_of(self.blocks)
 
@@ -231,9 +237,13 @@ class AssistantTurn(NamedTuple):
 
 @dataclass(frozen=True)
 class SentHistory:
-    """The messages of a request in JSON form, with their tool uses, texts and tool results."""
+    """The messages of a request in JSON form, with their tool uses, texts and tool results.
+
+    `known` are the first turns of the request, if an earlier request begins with them too.
+    """
 
     call: Call
+    known: Sequence[AssistantTurn] = ()
 
     @cached_property
     def messages(self) -> Sequence[Message]:
@@ -243,9 +253,11 @@ class SentHistory:
     @cached_property
     def turns(self) -> Sequence[AssistantTurn]:
         """The turns of the assistant. Consecutive messages of the assistant form one turn."""
-        runs = groupby(enumerate(self.messages), lambda each: each[1].get("role") == "assistant")
+        first = self.known[-1].end if self.known else 0
+        rest = enumerate(self.messages[first:], first)
+        runs = groupby(rest, lambda each: each[1].get("role") == "assistant")
         found = [[*run] for is_assistant, run in runs if is_assistant]
-        return [AssistantTurn(run[0][0], [message for _, message in run]) for run in found]
+        return [*self.known, *(AssistantTurn(run[0][0], [message for _, message in run]) for run in found)]
 
     @cached_property
     def uses(self) -> Mapping[str, Block]:
@@ -264,9 +276,8 @@ class SentHistory:
 
     def results_after(self, turn: AssistantTurn) -> list[str]:
         """Return the ids of the tool results between this turn and the next turn of the assistant."""
-        start = turn.start + len(turn.messages)
-        end = next((each.start for each in self.turns if each.start > start), len(self.messages))
-        return self._results(start, end)
+        later = self.turns[self.turns.index(turn) + 1 :][:1]
+        return self._results(turn.end, later[0].start if later else len(self.messages))
 
     def _results(self, start: int, end: int) -> list[str]:
         blocks = [block for message in self.messages[start:end] for block in _content_of(message)]

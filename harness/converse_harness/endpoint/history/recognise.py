@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import takewhile
+from dataclasses import dataclass
+from itertools import chain, takewhile, zip_longest
 from typing import Any, Final, NamedTuple
 
+from converse_harness.bedrock.request_items import RequestItems
 from converse_harness.endpoint.call import SCRIPTED, Call, ForwardedAnswer, ParentOfCall
 from converse_harness.endpoint.history.compare import (
     AssistantTurn,
@@ -31,6 +33,9 @@ _LIKE_ENOUGH: Final = 0.6
 _LONG_ENOUGH is the length of each of the two texts in characters, _LIKE_ENOUGH is their similarity from 0 to 1.
 """
 
+_READ: Final = 8
+"""The number of requests whose turns are kept, so that a later request that repeats them need not read them again."""
+
 _SAME: Final = 64
 """The maximum number of answers with the same text, or after the same number of messages, that are examined.
 
@@ -46,6 +51,21 @@ class _Found(NamedTuple):
 
     answer: GivenAnswer
     sure: bool
+
+
+@dataclass(slots=True, eq=False)
+class _ReadTurn:
+    """A turn of a request with the answers found in it, for later requests that begin with the same messages.
+
+    `before` is the number of the call behind the last answer of the turns before; None if there is none. `keys` are the
+    keys of the indexes on which the result depends, `at` is the number of answers that had been indexed.
+    """
+
+    turn: AssistantTurn
+    found: list[_Found]
+    before: int | None
+    keys: Sequence[Any]
+    at: int
 
 
 class Conversation:
@@ -64,7 +84,12 @@ class Conversation:
         self._by_use: dict[str, list[GivenAnswer]] = {}
         self._by_text: dict[str, list[GivenAnswer]] = {}
         self._by_length: dict[int, list[GivenAnswer]] = {}
-        self._last: tuple[Call, SentHistory, list[tuple[AssistantTurn, list[_Found]]]] | None = None
+        self._last: tuple[Call, SentHistory, list[_ReadTurn]] | None = None
+        self._read: dict[RequestItems, list[_ReadTurn]] = {}
+        """The turns of the latest requests."""
+        self._changed: dict[Any, int] = {}
+        """Maps each key of an index to the number of the latest change of its answers."""
+        self._changes = 0
 
     def changes(self, call: Call) -> list[HistoryChange]:
         """Return the changes that a request makes to answers of this fake.
@@ -73,11 +98,12 @@ class Conversation:
         """
         history, turns = self.read(call)
         new: list[HistoryChange] = []
-        for turn, found in turns:
-            for each in found:
+        for read in turns:
+            turn = read.turn
+            for each in read.found:
                 if not each.sure or each.answer.unchanged == turn.messages:
                     continue
-                others = [other.answer for other in found if other is not each]
+                others = [other.answer for other in read.found if other is not each]
                 reader = TurnReader(history, turn, each.answer, others, self._by_use.keys(), [*self._parts.values()])
                 changes = {change.key: change for change in reader.changes() if change.key not in each.answer.reported}
                 each.answer.reported.update(changes)
@@ -89,19 +115,24 @@ class Conversation:
         """Remove a call and its answer from the indexes."""
         self._running.pop(call.number, None)
         self._last = None
+        self._read.pop(call.items, None)
         self._parts.pop(call.number, None)
         answer = self._answers.pop(call.number, None)
         if answer is None:
             return
+        for read in chain.from_iterable(self._read.values()):
+            if any(each.answer is answer for each in read.found):
+                read.found, read.at = [], -1
         for index, keys in self._indexes(answer):
             for key in keys:
                 index[key].remove(answer)
+                self._has_changed(index, key)
                 if not index[key]:
                     del index[key]
 
     # The following methods find the fake's answers in a request.
 
-    def read(self, call: Call) -> tuple[SentHistory, list[tuple[AssistantTurn, list[_Found]]]]:
+    def read(self, call: Call) -> tuple[SentHistory, list[_ReadTurn]]:
         """Find the fake's answers in the turns of a request, and store its parent: the call behind the last of them.
 
         An answer is recognised by its tool use ids or its text. If its text was changed, it is recognised by the
@@ -109,23 +140,49 @@ class Conversation:
         """
         if self._last is not None and self._last[0] is call:
             return self._last[1:]
-        history = SentHistory(call)
         if call.turn == 1:
-            return history, []
+            return SentHistory(call), []
         self._catch_up(call)
-        turns: list[tuple[AssistantTurn, list[_Found]]] = []
+        known = self._known(call)
+        history = SentHistory(call, [read.turn for read in known])
+        turns: list[_ReadTurn] = []
         before: Call | None = None
-        for turn in history.turns:
-            found = self._found(history, turn, before)
-            turns.append((turn, found))
-            before = found[-1].answer.call if found else before
+        for turn, read in zip_longest(history.turns, known):
+            if read is None or not self._still_holds(read, before):
+                read = self._found(history, turn, before)
+            turns.append(read)
+            before = read.found[-1].answer.call if read.found else before
         call.keep(ParentOfCall, ParentOfCall(before))
         self._last = call, history, turns
+        self._read[call.items] = turns
+        if len(self._read) > _READ:
+            del self._read[next(iter(self._read))]
         return history, turns
 
-    def _found(self, history: SentHistory, turn: AssistantTurn, before: Call | None) -> list[_Found]:
+    def _known(self, call: Call) -> list[_ReadTurn]:
+        """Return the turns at the beginning of a request that an earlier request contains as well."""
+        items = call.items
+        turns = self._read.get(items.before, ()) if items.before is not None else ()
+        # A turn that ends with the equal messages may be longer in this request.
+        return [read for read in turns if read.turn.end < items.repeated]
+
+    def _still_holds(self, read: _ReadTurn, before: Call | None) -> bool:
+        """Whether the indexes still contain the answers that they contained when a turn was read."""
+        number = None if before is None else before.number
+        return read.before == number and all([self._changed.get(key, 0) <= read.at for key in read.keys])
+
+    def _has_changed(self, index: dict[Any, list[GivenAnswer]], key: Any) -> None:
+        self._changes += 1
+        self._changed[self._key(index, key)] = self._changes
+
+    def _key(self, index: dict[Any, list[GivenAnswer]], key: Any) -> Any:
+        # Ids and texts are both strings. One that is both counts as changed twice, which does no harm.
+        return key if index is not self._by_length else (key,)
+
+    def _found(self, history: SentHistory, turn: AssistantTurn, before: Call | None) -> _ReadTurn:
         """Return the fake's answers that a turn contains, in the order of their calls."""
         found: dict[int, _Found] = {}
+        keys: list[Any] = [*turn.uses]
         for use_id in turn.uses:
             if given := self._by_use.get(use_id):
                 sure = len(use_id) >= _SURE and len(given) == 1
@@ -137,13 +194,17 @@ class Conversation:
         known = {text for each in found.values() for text in each.answer.texts}
         texts = [text for text in turn.texts if text not in known]
         for text in (*texts, "".join(texts)):
+            keys += [text, squeezed(text)]
             if same := self._by_text.get(text) or self._by_text.get(squeezed(text)):
                 one = _chosen(same[-_SAME:], history, turn, before)
                 if one.answer.whole:
                     found.setdefault(one.answer.call.number, one)
-        if not found and (changed := self._in_the_same_place(history, turn)) is not None:
-            found[changed.call.number] = _Found(changed, sure=True)
-        return [found[number] for number in sorted(found)]
+        if not found:
+            keys.append((turn.start,))
+            if (changed := self._in_the_same_place(history, turn)) is not None:
+                found[changed.call.number] = _Found(changed, sure=True)
+        number = None if before is None else before.number
+        return _ReadTurn(turn, [found[number] for number in sorted(found)], number, keys, self._changes)
 
     def _in_the_same_place(self, history: SentHistory, turn: AssistantTurn) -> GivenAnswer | None:
         """Return the answer of which this turn is probably a changed copy; None if there is none.
@@ -185,6 +246,7 @@ class Conversation:
         for index, keys in self._indexes(answer):
             for key in keys:
                 index.setdefault(key, []).append(answer)
+                self._has_changed(index, key)
 
     def _indexes(self, answer: GivenAnswer) -> Iterator[tuple[dict[Any, list[GivenAnswer]], Iterable[Any]]]:
         """Yield each index that must contain the answer, together with the answer's keys in this index.

@@ -114,7 +114,7 @@ class PromptCache:
         implicit = not has_cache_point(call)
         if implicit and not caching.implicit:
             return None
-        prompt = prompt_of(call.body, call.model_id, known, caching)
+        prompt = prompt_of(call.items, call.model_id, known, caching)
         if self.minimum is not None:
             caching = replace(caching, minimum=self.minimum)
         rest = max(1, prompt.tokens[-1])

@@ -70,7 +70,7 @@ def parting_of(use: PromptUse, earlier: PromptUse, common: int) -> Parting | Non
 
 def _of_settings(use: PromptUse, earlier: PromptUse) -> Parting | None:
     """Return the first setting in which two requests differ, as a Parting; None if all settings are equal."""
-    was, now = settings_of(earlier.call.body), settings_of(use.call.body)
+    was, now = settings_of(earlier.call.items), settings_of(use.call.items)
     for path in sorted({*was, *now}):
         if path == IMAGES and was[path] != now[path]:
             shown = next(image for each in (use, earlier) if (image := image_path(each.call.body)))
