@@ -44,6 +44,10 @@ def encode_event(event: Mapping[str, Any], padding: int | None = None) -> bytes:
         return frame_bytes(_DELTA_HEADERS, payload)
     name = kind(event)
     body = event[name]
+    if padding is not None and body.__class__ is dict and len(body) == 1 and not is_exception(name):
+        ((member, value),) = body.items()
+        if (type(value) is str and len(value) < _SHORT) or type(value) is int:
+            return _short_frame(name, member, value, padding)
     if name == ERROR_FRAME:
         # The headers have the order of the event stream's specification. No recording of Bedrock contains such a frame.
         pairs = (":error-code", body["code"]), (":error-message", body["message"]), (":message-type", "error")
@@ -51,6 +55,16 @@ def encode_event(event: Mapping[str, Any], padding: int | None = None) -> bytes:
     if padding is not None and not is_exception(name):
         body = {**body, "p": _PADS[padding]}
     return frame_bytes(_header_block(name), _to_json(name, body).encode())
+
+
+_SHORT: Final = 32
+"""Frames whose only value has fewer characters are kept. Each stream has some of the same: its role, indexes of blocks,
+a stop reason."""
+
+
+@lru_cache(maxsize=1024)
+def _short_frame(name: str, member: str, value: str | int, padding: int) -> bytes:
+    return frame_bytes(_header_block(name), _to_json(name, {member: value, "p": _PADS[padding]}).encode())
 
 
 def encode_deltas(run: Deltas, paddings: bytes) -> list[bytes]:
