@@ -154,9 +154,7 @@ class RequestReader:
 class _Reading:
     """One request that is being read: its text, the position that was reached, and the pieces before it."""
 
-    def __init__(
-        self, text: str, known: WeakValueDictionary[str, RequestItem], recent: Sequence[RequestItems]
-    ) -> None:
+    def __init__(self, text: str, known: WeakValueDictionary[str, RequestItem], recent: Sequence[RequestItems]) -> None:
         self.text = text
         self.at = 0
         self.known = known

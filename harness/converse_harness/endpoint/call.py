@@ -179,8 +179,9 @@ class Call:
     `operation` is the AWS operation's name (None if Bedrock has no operation at this path). `head` is the HTTP request
     without its body, with secrets masked. `items` are the messages and the other members of the body, which calls of a
     conversation share. If the body is not valid, there are no items, and `malformed` is the reason. `model_id` is
-    percent-decoded. `params` are the keyword arguments of the boto3 call, with blobs as bytes. `stands_for` is the id of the model that the setting `models` assigns to the model id, otherwise the model id
-    itself. The fields about the answer are filled in while the answer is sent.
+    percent-decoded. `params` are the keyword arguments of the boto3 call, with blobs as bytes. `stands_for` is the id
+    of the model that the setting `models` assigns to the model id, otherwise the model id itself. The fields about the
+    answer are filled in while the answer is sent.
 
     >>> import boto3
     >>> from converse_harness import fake_converse, reply

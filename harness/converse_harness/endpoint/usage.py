@@ -147,7 +147,7 @@ def has_cache_point(call: Call) -> bool:
     """Whether the request has a cachePoint."""
     members = call.items.members
     return (
-        any([each.once(_has_point_in_message) for each in call.items.messages])
+        any(each.once(_has_point_in_message) for each in call.items.messages)
         or ("system" in members and members["system"].once(_has_point))
         or ("toolConfig" in members and members["toolConfig"].once(_has_point_in_tools))
     )

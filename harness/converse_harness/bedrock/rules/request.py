@@ -100,10 +100,12 @@ class RuleRequest:
         shape, items = bedrock.shape(self.shape), self._items
         members, required = shape.members, shape.metadata.get("required", ())
         several = members.get("messages")
-        if not {*required} <= {*self.body, *in_path} or (several is not None and not _LIMITS.isdisjoint(several.metadata)):
+        if not {*required} <= {*self.body, *in_path}:
+            return False
+        if several is not None and not _LIMITS.isdisjoint(several.metadata):
             return False
         return all(name in members and _is_valid(item, members[name]) for name, item in items.members.items()) and (
-            several is None or all([_is_valid(item, several.member) for item in items.messages])
+            several is None or all(_is_valid(item, several.member) for item in items.messages)
         )
 
     @cached_property
@@ -325,7 +327,10 @@ def _validity(shape_name: str) -> Callable[[object], bool]:
 
 
 def parts_of(find: Finder) -> frozenset[str]:
-    """Return the parts that `needs` or `alone` declared for a Finder; an empty set if the Finder applies to all requests."""
+    """Return the parts that `needs` or `alone` declared for a Finder.
+
+    The set is empty if the Finder applies to all requests.
+    """
     return _NEEDS.get(find, frozenset())
 
 

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from converse_harness.bedrock.rules.request import (
@@ -23,6 +23,7 @@ from converse_harness.bedrock.rules.request import (
     needs,
 )
 from converse_harness.json_values import is_array, is_number, is_object, member_of, object_of, objects_of
+
 
 @needs("toolUse", "toolResult")
 def tools_without_config(asked: RuleRequest) -> Iterator[RuleViolation]:

@@ -36,6 +36,9 @@ _LONG_ENOUGH is the length of each of the two texts in characters, _LIKE_ENOUGH 
 _READ: Final = 8
 """The number of requests whose turns are kept, so that a later request that repeats them need not read them again."""
 
+_CHANGED: Final = 10_000
+"""The number of keys of the indexes whose latest change is known. If there are more, all turns are read again."""
+
 _SAME: Final = 64
 """The maximum number of answers with the same text, or after the same number of messages, that are examined.
 
@@ -58,7 +61,7 @@ class _ReadTurn:
     """A turn of a request with the answers found in it, for later requests that begin with the same messages.
 
     `before` is the number of the call behind the last answer of the turns before; None if there is none. `keys` are the
-    keys of the indexes on which the result depends, `at` is the number of answers that had been indexed.
+    keys of the indexes on which the result depends, `at` is the number of changes of the indexes before.
     """
 
     turn: AssistantTurn
@@ -126,7 +129,7 @@ class Conversation:
         for index, keys in self._indexes(answer):
             for key in keys:
                 index[key].remove(answer)
-                self._has_changed(index, key)
+                self._has_changed(key)
                 if not index[key]:
                     del index[key]
 
@@ -148,10 +151,10 @@ class Conversation:
         turns: list[_ReadTurn] = []
         before: Call | None = None
         for turn, read in zip_longest(history.turns, known):
-            if read is None or not self._still_holds(read, before):
-                read = self._found(history, turn, before)
-            turns.append(read)
-            before = read.found[-1].answer.call if read.found else before
+            holds = read is not None and self._still_holds(read, before)
+            turns.append(read if holds else self._found(history, turn, before))
+            found = turns[-1].found
+            before = found[-1].answer.call if found else before
         call.keep(ParentOfCall, ParentOfCall(before))
         self._last = call, history, turns
         self._read[call.items] = turns
@@ -169,15 +172,14 @@ class Conversation:
     def _still_holds(self, read: _ReadTurn, before: Call | None) -> bool:
         """Whether the indexes still contain the answers that they contained when a turn was read."""
         number = None if before is None else before.number
-        return read.before == number and all([self._changed.get(key, 0) <= read.at for key in read.keys])
+        return read.before == number and all(self._changed.get(key, 0) <= read.at for key in read.keys)
 
-    def _has_changed(self, index: dict[Any, list[GivenAnswer]], key: Any) -> None:
+    def _has_changed(self, key: Any) -> None:
+        if len(self._changed) == _CHANGED:
+            self._changed.clear()
+            self._read.clear()
         self._changes += 1
-        self._changed[self._key(index, key)] = self._changes
-
-    def _key(self, index: dict[Any, list[GivenAnswer]], key: Any) -> Any:
-        # Ids and texts are both strings. One that is both counts as changed twice, which does no harm.
-        return key if index is not self._by_length else (key,)
+        self._changed[key] = self._changes
 
     def _found(self, history: SentHistory, turn: AssistantTurn, before: Call | None) -> _ReadTurn:
         """Return the fake's answers that a turn contains, in the order of their calls."""
@@ -200,7 +202,7 @@ class Conversation:
                 if one.answer.whole:
                     found.setdefault(one.answer.call.number, one)
         if not found:
-            keys.append((turn.start,))
+            keys.append(turn.start)
             if (changed := self._in_the_same_place(history, turn)) is not None:
                 found[changed.call.number] = _Found(changed, sure=True)
         number = None if before is None else before.number
@@ -246,7 +248,7 @@ class Conversation:
         for index, keys in self._indexes(answer):
             for key in keys:
                 index.setdefault(key, []).append(answer)
-                self._has_changed(index, key)
+                self._has_changed(key)
 
     def _indexes(self, answer: GivenAnswer) -> Iterator[tuple[dict[Any, list[GivenAnswer]], Iterable[Any]]]:
         """Yield each index that must contain the answer, together with the answer's keys in this index.

@@ -27,9 +27,9 @@ _THINKING: Final = ("thinking", "reasoning_config", "reasoningConfig")
 class Prompt(NamedTuple):
     """The prefixes of a request: its first n blocks, for each n from 0.
 
-    `ends[n]` is a digest of the first n blocks, made from `ends[n - 1]` and the last block. `tokens[n]` is the number of tokens in these blocks. `points` maps the
-    number of blocks before each cachePoint to the ttl of the cachePoint. `static` is the number of tools and system
-    blocks.
+    `ends[n]` is a digest of the first n blocks, made from `ends[n - 1]` and the last block. `tokens[n]` is the number
+    of tokens in these blocks. `points` maps the number of blocks before each cachePoint to the ttl of the cachePoint.
+    `static` is the number of tools and system blocks.
     """
 
     ends: tuple[bytes, ...]
@@ -124,13 +124,15 @@ def _earlier(items: RequestItems, start: bytes, weight: float, dropped: int) -> 
     if known is None or known.start != start or known.weight != weight:
         return None, 0
     return known.prompt, items.repeated if known.dropped == dropped else min(items.repeated, known.dropped, dropped)
+
+
 def settings_of(items: RequestItems) -> dict[str, Any]:
     """Return the settings of a request, by path, whose change makes a model forget the cached messages."""
     fields: Mapping[str, Any] = items.body.get("additionalModelRequestFields") or {}
     config: Mapping[str, Any] = items.body.get("toolConfig") or {}
     choice: object = config.get("toolChoice") or ({"auto": {}} if config.get("tools") else None)
     thinking = {f"additionalModelRequestFields.{name}": fields[name] for name in _THINKING if name in fields}
-    shows = any([each.once(_shows_in_message) for each in items.messages])
+    shows = any(each.once(_shows_in_message) for each in items.messages)
     return {"toolConfig.toolChoice": choice, IMAGES: shows, **thinking}
 
 
