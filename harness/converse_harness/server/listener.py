@@ -356,7 +356,7 @@ class ConverseServer:
     def script(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> ServerFake:
         """Open a fake with its own URL. `settings` are those of a Fake, for example `unused`, `rules` or `seed`.
 
-        The fake keeps its last 10,000 calls, and makes a note when it lets go of the first one; `keep_calls=None` keeps
+        The fake keeps its last 2,000 calls, and makes a note when it lets go of the first one; `keep_calls=None` keeps
         all calls.
 
         Raises ReplyError for a value that is not a reply, TransportError if the server is not running.

@@ -27,7 +27,7 @@ export type NewFake = {
   seed?: number;
   /**
    * How many calls a fake keeps to be looked at, the last ones; null to keep all calls. `serve --keep-calls` changes
-   * the default. Default: 10000.
+   * the default. Default: 2000.
    */
   keep_calls?: number | null;
 };
