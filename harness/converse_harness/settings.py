@@ -122,8 +122,8 @@ class Setting(NamedTuple):
     where: tuple[Where, ...]
     example: object = None
     """A value for pages; None if `choices` or the default show enough."""
-    of_serve: Any = None
-    """The default of `converse-harness serve`; None if it is the same."""
+    of_server: Any = None
+    """The default for the fakes of a ConverseServer and of `converse-harness serve`; None if it is the same."""
 
     @property
     def plain(self) -> str:
@@ -235,7 +235,10 @@ class EndpointSettings(TypedDict, total=False):
             "how many calls a fake keeps to be looked at, the last ones",
             ("http", "serve"),
             1000,
-            of_serve=10_000,  # a server may run for days, and a call takes 10 to 100 KB
+            # A server may run for days, and a call takes 10 to 100 KB. Python's garbage collector stops the server's
+            # thread while it visits all objects: with 10,000 short calls for up to 90 ms, with 2,000 for 22 to 38 ms,
+            # which is the time for the modules alone.
+            of_server=2_000,
         ),
     ]
 
@@ -257,14 +260,20 @@ OF_ENDPOINT: Final = _declared(EndpointSettings)
 DEFAULTS: Final[Mapping[str, Any]] = {name: setting.default for name, setting in SETTINGS.items()}
 """Maps the name of each setting to its default."""
 
+ONLY_SERVER: Final[Mapping[str, Any]] = {
+    name: setting.of_server for name, setting in SETTINGS.items() if setting.of_server is not None
+}
+"""Maps the name of each setting whose default differs for the fakes of a server to this default."""
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-def shows_settings(kind: type) -> Callable[[_F], _F]:
+def shows_settings(kind: type, defaults: Mapping[str, Any] = DEFAULTS) -> Callable[[_F], _F]:
     """Return a decorator for a function or class that takes the settings of a TypedDict as `**settings`.
 
     `inspect.signature` and `help` then show the name, type and default of each setting in place of `**settings`. If a
-    class is decorated, its docstring gets a list of the settings.
+    class is decorated, its docstring gets a list of the settings. `defaults` are those of this function or class, where
+    they differ from DEFAULTS.
 
     >>> @shows_settings(FakeSettings)
     ... def make(**settings): ...
@@ -280,7 +289,10 @@ def shows_settings(kind: type) -> Callable[[_F], _F]:
         others = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
         settings = [
             inspect.Parameter(
-                name, inspect.Parameter.KEYWORD_ONLY, default=SETTINGS[name].default, annotation=annotation
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=defaults.get(name, DEFAULTS[name]),
+                annotation=annotation,
             )
             for name, annotation in types.items()
         ]

@@ -35,9 +35,9 @@ def _in_pytest(name: str, setting: Setting) -> tuple[str, str]:
 
 
 def _elsewhere(name: str, setting: Setting) -> str:
-    default = f" (default {setting.of_serve:,})" if setting.of_serve is not None else ""
-    places = {"http": "[HTTP](control-api.md)", "serve": f"`serve --{name.replace('_', '-')}`{default}"}
-    return ", ".join(text for place, text in places.items() if place in setting.where)
+    places = {"http": "[HTTP](control-api.md)", "serve": f"`serve --{name.replace('_', '-')}`"}
+    default = f"; with a server {setting.of_server:,} by default" if setting.of_server is not None else ""
+    return ", ".join(text for place, text in places.items() if place in setting.where) + default
 
 
 TABLES: Final[Tables] = {"settings": settings}

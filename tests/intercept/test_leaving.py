@@ -300,6 +300,22 @@ def test_the_calls_of_a_thread_that_outlives_its_fake_are_counted_and_not_kept(
     assert network == []
 
 
+def test_a_thread_that_has_ended_is_forgotten_when_the_next_fake_closes(
+    make_client: Client, question: dict[str, Any], network: Network
+) -> None:
+    client = make_client(region_name="us-east-1", aws_access_key_id="a", aws_secret_access_key="b")
+    with fake_converse():
+        worker = Outliving(lambda: client.converse(**question))
+    assert isinstance(worker.ask(), BlockedConnection)
+    known = OPEN_FAKES._outlived  # a thread that has ended makes no call by which to see it
+    assert len(known) == 1
+    worker.stop()  # the object of the thread lives as long as the test has it
+    with fake_converse():
+        pass
+    assert len(known) == 0
+    assert network == []
+
+
 def test_threads_that_never_called_and_the_closing_thread_are_free(
     make_client: Client, question: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

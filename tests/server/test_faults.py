@@ -141,7 +141,10 @@ def test_a_body_is_cut_as_a_stream_is(opened: ServerFake, name: str, fault: Faul
     with Raw(opened.url) as peer:
         whole = peer.send(question(opened.url, operation)).answer()
         head = peer.send(question(opened.url, operation)).until(b"\r\n\r\n")
-        peer.socket.settimeout(0.2)
+        if fault is faults.stall:
+            # Only a stall may end by this timeout. A reset waits until the client's kernel has acknowledged the body,
+            # and Linux delays an acknowledgement by 40 to 200 ms.
+            peer.socket.settimeout(0.2)
         body, error = received(peer)
     assert f"Content-Length: {len(whole.body)}\r\n".encode() in head
     assert f"HTTP/1.1 {whole.status} ".encode() in head

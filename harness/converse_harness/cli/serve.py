@@ -37,7 +37,7 @@ from converse_harness.server.control import ROOT, id_of
 from converse_harness.server.control.reading import host_name
 from converse_harness.server.listener import ConverseServer
 from converse_harness.server.mounts import ServerFake
-from converse_harness.settings import SETTINGS, Settings
+from converse_harness.settings import ONLY_SERVER, SETTINGS, Settings
 
 
 def _checked(read: Callable[[str], Any], text: str) -> Any:
@@ -85,9 +85,7 @@ def _ignored(path: str) -> str:
 
 
 _SETTINGS: Final[Mapping[str, Any]] = {
-    name: setting.default if setting.of_serve is None else setting.of_serve
-    for name, setting in SETTINGS.items()
-    if "serve" in setting.where
+    name: ONLY_SERVER.get(name, setting.default) for name, setting in SETTINGS.items() if "serve" in setting.where
 }
 """Maps each setting of fakes that is an option of this command to its default."""
 

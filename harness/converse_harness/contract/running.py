@@ -217,7 +217,7 @@ class _Run:
     def ends(self, time_limit: float, most_calls: int) -> bool:
         """Wait for the end of the run. Return whether the run ended within the limits of seconds and of requests."""
         deadline = time.monotonic() + time_limit
-        while (left := deadline - time.monotonic()) > 0 and len(self.target.fake.endpoint.calls) <= most_calls:
+        while (left := deadline - time.monotonic()) > 0 and self.target.fake.endpoint.received <= most_calls:
             self.thread.join(min(left, _LOOK_EVERY))
             if not self.thread.is_alive():
                 return True

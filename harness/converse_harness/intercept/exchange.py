@@ -288,7 +288,7 @@ class ResponseReader:
 
     def _last(self, stream: StreamChunks) -> Iterator[bytes]:
         try:
-            last = None if self.over else stream.last(len(self.taken.times))
+            last = None if self.over else stream.last(len(self.taken))
         except Exception:
             self.end("cut")
             raise
@@ -332,6 +332,7 @@ class ResponseReader:
         if not self.over:
             self.over = True
             self.exchange.ended(outcome)
+            self.taken.pack()
 
     def close(self) -> None:
         """Report that the client closed or dropped the response."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 import zlib
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
@@ -165,8 +166,9 @@ def _cut_spans(text: str, value: str, shown: int) -> Iterator[tuple[int, int]]:
 
 def common_length(one: Sequence[str], other: Sequence[str]) -> int:
     """The length of the common beginning of two texts or lists of texts."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
+    # Two long texts may differ only at their ends, so beginnings are compared and not single characters.
+    shorter = range(min(len(one), len(other)))
+    return bisect_left(shorter, 1, key=lambda at: one[: at + 1] != other[: at + 1])
 
 
 def mask(text: str, own: Collection[str] | None = None) -> str:

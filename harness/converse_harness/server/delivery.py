@@ -174,6 +174,7 @@ class SocketDelivery:
             self.outcome = outcome
         if self._started:
             self._exchange.ended(self.outcome)
+            self._taken.pack()
 
     def _begin(self) -> None:
         self._timer = None
@@ -215,7 +216,7 @@ class SocketDelivery:
             if isinstance(chunk, list):
                 self._batch += cast("Http1", link.http).frames(chunk)
                 self._taken.times.extend(repeat(link.loop.time(), len(chunk)))
-                if len(self._taken.times) == 1:  # the first event of a new reply: send it before the others are encoded
+                if len(self._taken) == 1:  # the first event of a new reply: send it before the others are encoded
                     link.flush()
                 self._advance()
                 continue

@@ -31,7 +31,7 @@ from converse_harness.server.connection import Connection
 from converse_harness.server.front_page import ServerPages
 from converse_harness.server.http.protocol import LIMITS, Limits
 from converse_harness.server.mounts import EndedAnswers, Mounts, PlainExchange, ServerFake
-from converse_harness.settings import Settings, shows_settings
+from converse_harness.settings import ONLY_SERVER, Settings, shows_settings
 from converse_harness.stream.http import Request
 from converse_harness.words import counted
 
@@ -352,9 +352,12 @@ class ConverseServer:
 
     # Tests call the following methods, and read the following properties.
 
-    @shows_settings(Settings)
+    @shows_settings(Settings, ONLY_SERVER)
     def script(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> ServerFake:
         """Open a fake with its own URL. `settings` are those of a Fake, for example `unused`, `rules` or `seed`.
+
+        The fake keeps its last 2,000 calls, and makes a note when it lets go of the first one; `keep_calls=None` keeps
+        all calls.
 
         Raises ReplyError for a value that is not a reply, TransportError if the server is not running.
         """
@@ -362,12 +365,12 @@ class ConverseServer:
         self.recent.append(fake)
         return fake
 
-    @shows_settings(Settings)
+    @shows_settings(Settings, ONLY_SERVER)
     def answer_all(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> ServerFake:
         """Open a fake at the server's own URL. The fake answers every request that no other fake's URL matches."""
         return self._fake_at("", *replies, **settings)
 
-    @shows_settings(Settings)
+    @shows_settings(Settings, ONLY_SERVER)
     def record(
         self,
         path: str | Path,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final, NamedTuple, Self, Unpack
+from typing import Final, NamedTuple, Self, Unpack, cast
 
 from converse_harness.endpoint import Endpoint
 from converse_harness.endpoint.call import Call, CallOutcome
@@ -18,9 +18,10 @@ from converse_harness.errors import CallError
 from converse_harness.intercept.clients import environ
 from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.intercept.fake import Fake
+from converse_harness.notes import Note
 from converse_harness.server.front_page import for_people
 from converse_harness.server.http.protocol import no_call
-from converse_harness.settings import Settings, shows_settings
+from converse_harness.settings import ONLY_SERVER, Settings, shows_settings
 from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.http import HttpResponse, Request
 
@@ -40,11 +41,36 @@ class EndedAnswers(Stage):
         self._on_ended(call)
 
 
+_LET_GO: Final = (
+    "call 1 was let go: a fake of a server keeps its last {kept:,} calls, unless you choose another number. From now "
+    "on, checks of all calls count only these, for instance {checks}. {choice}"
+)
+
+
+class LostCalls(Stage):
+    """Makes a note when the fake lets go of its first call, because then checks of all calls see only a part.
+
+    The stage is for fakes with the default of `keep_calls`, of which a test need not know.
+    """
+
+    def forgotten(self, call: Call) -> None:
+        """Make the note about the first call. The others would repeat it."""
+        if call.number == 1:
+            kept, checks = self.endpoint.keep_calls, "len(fake.calls), fake.calls.tools_used and fake.cache"
+            python = f"Open the fake with keep_calls=None to keep all of them, or with keep_calls={kept}."
+            json = f'Open the fake with "keep_calls": null to keep all of them, or with "keep_calls": {kept}.'
+            texts = (
+                _LET_GO.format(kept=kept, checks=checks, choice=python),
+                _LET_GO.format(kept=kept, checks="the list of calls", choice=json),
+            )
+            self.endpoint.notes.append(Note("calls_let_go", texts[0], call.number, texts[1]))
+
+
 class ServerFake(Fake):
     """A fake Bedrock with its own URL on a ConverseServer. The fake answers every client that uses this URL.
 
     A ServerFake is open from the start. `close`, or the end of the `with` block, closes the fake and cuts the answers
-    that are still running.
+    that are still running. It keeps fewer calls than other fakes, unless the setting `keep_calls` is given.
     """
 
     transport = "server"
@@ -52,9 +78,11 @@ class ServerFake(Fake):
     in_json = False
     """Whether the fake is scripted over the control API. Its problems are then worded for users of JSON."""
 
-    @shows_settings(Settings)
+    @shows_settings(Settings, ONLY_SERVER)
     def __init__(self, url: str, mount: Mount, *replies: Responder | Replies, **settings: Unpack[Settings]) -> None:
-        super().__init__(*replies, **settings)
+        super().__init__(*replies, **cast("Settings", {**ONLY_SERVER, **settings}))
+        if "keep_calls" not in settings:
+            self.endpoint.add(LostCalls)
         self._url = url
         self.core.where = f" at {url}"
         self._stack.enter_context(mount(self))  # last: from here on other threads use the fake

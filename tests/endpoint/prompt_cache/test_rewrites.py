@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from gc import collect
 from typing import Any, Final
 from urllib.parse import quote
@@ -19,12 +22,14 @@ from converse_harness.endpoint.prompt_cache.rewrites import CacheSummary, Rewrit
 from converse_harness.endpoint.prompt_cache.stage import PromptCaching
 from converse_harness.endpoint.stage import Exchange
 from converse_harness.errors import ReplyError
+from converse_harness.settings import HistoryLevel
 from converse_harness.stream.chunk import estimate_tokens
 from converse_harness.stream.http import Request
 
 Json = dict[str, Any]
 
 SONNET: Final = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
+KEEPS_THOUGHTS: Final = "us.anthropic.claude-sonnet-4-6"
 NOVA: Final = "us.amazon.nova-lite-v1:0"
 POINT: Final[Json] = {"cachePoint": {"type": "default"}}
 HOUR: Final[Json] = {"cachePoint": {"type": "default", "ttl": "1h"}}
@@ -48,8 +53,8 @@ def tool(name: str, description: str = "x") -> Json:
 class Session:
     """Calls to one fake, which answers "ok"."""
 
-    def __init__(self, *replies: Reply, minimum: int | None = None) -> None:
-        self.endpoint = Endpoint(*replies, rules="off", cache_minimum=minimum)
+    def __init__(self, *replies: Reply, minimum: int | None = None, history: HistoryLevel = "note") -> None:
+        self.endpoint = Endpoint(*replies, rules="off", cache_minimum=minimum, history=history)
         self.endpoint.script.fallback.add([reply.text("ok")], endless=True)
 
     def begin(self, model: str = SONNET, **members: Any) -> Exchange:
@@ -481,3 +486,77 @@ def test_more_blocks_than_the_model_looks_back_over_are_written_again() -> None:
     (rewrite,) = session.rewrites
     assert (rewrite.path, rewrite.blocks, rewrite.look_back) == ("", 26, 20)
     assert str(rewrite).endswith("26 blocks lie between their cache points, and the model looks back over about 20")
+
+
+def agent_of(calls: int, *, system: str = "You plan.", first: str = "Go.") -> Session:
+    """A conversation of so many calls. `{}` in the system prompt or the first message becomes the call's number."""
+    session = Session(minimum=0, history="off")
+    session.goes_on()
+    history: list[Json] = []
+    for number in range(calls):
+        last = user(*([{"text": first.format(number)}] * (not number)), {"text": "Go on."}, POINT)
+        start = [user({"text": first.format(number)}, {"text": "Go on."})] if number else []
+        session.ask(
+            KEEPS_THOUGHTS, system=({"text": system.format(number)}, POINT), messages=[*start, *history[1:], last]
+        )
+        history += [user({"text": "Go on."}), says("ok")]
+    return session
+
+
+def steps(work: Callable[[], object]) -> int:
+    """How many functions run, those written in C too."""
+    count = 0
+
+    def seen(frame: object, event: str, value: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(seen)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"system": " It is {} o'clock."}, {"first": "It is {} o'clock."}],
+    ids=["nothing changes", "the system prompt changes", "the first message changes"],
+)
+def test_the_work_for_rewrites_grows_with_the_calls_and_no_faster(changes: dict[str, str]) -> None:
+    def rewrites(session: Session) -> object:
+        return session.rewrites
+
+    def certain(session: Session) -> object:
+        return [call.cache.certain for call in session.endpoint.calls]
+
+    short, long = agent_of(12, **changes), agent_of(48, **changes)
+    assert len(long.rewrites) == (47 if changes else 0)
+    for asks in (rewrites, certain):
+        few, many = (steps(partial(asks, session)) for session in (short, long))
+        assert many < 8 * few, (few, many)  # four times as many calls
+
+
+def test_a_conversation_may_be_longer_than_python_allows_calls_of_functions() -> None:
+    session = agent_of(80)
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack()) + 60)
+    try:
+        assert not session.rewrites
+        assert session.endpoint.calls[-1].cache.certain
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def test_a_call_is_certain_only_when_the_calls_that_it_reads_have_ended() -> None:
+    session = Session(minimum=0)
+    session.goes_on()
+    exchange = session.begin(KEEPS_THOUGHTS, system=SYSTEM)
+    exchange.taken.extend(exchange.response.chunks)
+    later = session.ask(KEEPS_THOUGHTS, system=SYSTEM)
+    last = session.ask(KEEPS_THOUGHTS, system=SYSTEM)
+    assert [each.cache.certain for each in (exchange.call, later, last)] == [False] * 3
+    exchange.ended("complete")
+    assert [each.cache.certain for each in (last, later, exchange.call)] == [True] * 3

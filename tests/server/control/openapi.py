@@ -22,7 +22,7 @@ from converse_harness.bedrock.families import OVERFLOWS, THROTTLES
 from converse_harness.intercept.fake import Fake
 from converse_harness.server.control.arguments import first, is_open, parameters
 from converse_harness.server.control.vocabulary import MODIFIERS, REPLIES, SCRIPTING, Word
-from converse_harness.settings import SETTINGS
+from converse_harness.settings import ONLY_SERVER, SETTINGS
 
 DOCUMENT: Final = Path(str(files("converse_harness.server.control").joinpath("openapi.json")))
 PAGE: Final = Path(__file__).resolve().parents[3] / "docs" / "control-api.md"
@@ -147,12 +147,8 @@ def _setting(name: str, hint: Any) -> Schema:
     null = setting.allowed.in_json.partition("or null")[2]
     about = f"{setting.plain[0].upper()}{setting.plain[1:]}{f'; null{null}' if null else '.'}"
     made = _types(hint)
-    if setting.of_serve is not None:
-        about += f" The default is that of {option} ({setting.of_serve:,}), or {json.dumps(setting.default)} on a "
-        about += "server that a Python test started."
-    else:
-        made["default"] = setting.default
-        about += f" {option} changes the default." * ("serve" in setting.where)
+    made["default"] = ONLY_SERVER.get(name, setting.default)
+    about += f" {option} changes the default." * ("serve" in setting.where)
     if setting.allowed.choices:
         made["enum"] = [*setting.allowed.choices]
     if setting.allowed.least is not None:

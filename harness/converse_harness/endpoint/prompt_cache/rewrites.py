@@ -10,13 +10,14 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
 from converse_harness.bedrock.models import standing
 from converse_harness.endpoint.call import CONVERSATIONS, CacheOfCall, CacheUse, Call, Parting
 from converse_harness.endpoint.prompt_cache.blocks import IMAGES, image_path, settings_of
-from converse_harness.endpoint.prompt_cache.cache import PromptUse, has_failed, use_of
+from converse_harness.endpoint.prompt_cache.cache import PromptCache, PromptUse, has_failed, use_of
 from converse_harness.endpoint.usage import PromptBlock, cached_blocks, has_cache_point
 from converse_harness.errors import Explained
 from converse_harness.json_values import is_array, is_object
@@ -39,7 +40,28 @@ does not reuse the messages that it has cached."""
 
 def given(use: PromptUse) -> list[PromptBlock]:
     """Return the blocks of the request that the service passes to the model, without the cachePoints."""
-    return [each for each in cached_blocks(use.call.body, use.caching) if "cachePoint" not in each.block]
+    return _without_points(use, use.call.body)
+
+
+def _without_points(use: PromptUse, body: Mapping[str, Any]) -> list[PromptBlock]:
+    return [each for each in cached_blocks(body, use.caching) if "cachePoint" not in each.block]
+
+
+def _block_at(use: PromptUse, index: int) -> PromptBlock | None:
+    """Return the block of `given(use)` at this index; None if there are not so many.
+
+    Blocks after it are not read. In a long conversation they are most blocks, and `given` takes milliseconds there.
+    """
+    body, missing = use.call.body, index - use.prompt.static
+    messages: Sequence[Mapping[str, Any]] = body.get("messages") or ()
+    # If thoughts are dropped, all messages decide which ones.
+    if not use.caching.drops_thoughts:
+        read = 0
+        while missing >= 0 and read < len(messages):
+            missing -= sum(["cachePoint" not in block for block in messages[read].get("content") or ()])
+            read += 1
+        body = {**body, "messages": messages[:read]}
+    return dict(enumerate(_without_points(use, body))).get(index)
 
 
 def parting_of(use: PromptUse, earlier: PromptUse, common: int) -> Parting | None:
@@ -50,7 +72,7 @@ def parting_of(use: PromptUse, earlier: PromptUse, common: int) -> Parting | Non
     """
     if use.prompt.common(earlier.prompt) >= max(earlier.prefixes, default=0):
         return None
-    was, now = (dict(enumerate(given(each))).get(common) for each in (earlier, use))
+    was, now = _block_at(earlier, common), _block_at(use, common)
     if was is None or (now is not None and was[1:] == now[1:]):
         return _of_settings(use, earlier)
     messages = use.call.body.get("messages", ())
@@ -105,23 +127,33 @@ def _shown(text: str, at: int = 0) -> str:
     return f"{'...' if start else ''}{part}{'...' if start + _SHOWN < len(text) else ''}"
 
 
-def is_used_again(use: PromptUse, earlier: PromptUse) -> bool:
-    """Whether a call after `use` has the prompt of `earlier`, or a call before `use` has the prompt of `use`.
+class _Users:
+    """The first and the last call of each tools and system prompt, by their digest. They are read when first asked."""
 
-    If so, the two prompts belong to two agents. A prompt that contains the time is never used again, because a clock
-    does not go back.
-    """
-    now = use.call.number
-    return any(each > now for each in _users(use, _end(earlier))) or any(each < now for each in _users(use, _end(use)))
+    def __init__(self, cache: PromptCache) -> None:
+        self._cache = cache
+
+    @cached_property
+    def _span(self) -> dict[bytes, tuple[int, int]]:
+        found: dict[bytes, tuple[int, int]] = {}
+        for use in [*self._cache.uses]:
+            end, number = _end(use), use.call.number
+            first, last = found.get(end, (number, number))
+            found[end] = min(first, number), max(last, number)
+        return found
+
+    def use_again(self, use: PromptUse, earlier: PromptUse) -> bool:
+        """Whether a call after `use` has the prompt of `earlier`, or a call before `use` has the prompt of `use`.
+
+        If so, the two prompts belong to two agents. A prompt that contains the time is never used again, because a
+        clock does not go back.
+        """
+        now, of_earlier, own = use.call.number, self._span.get(_end(earlier)), self._span.get(_end(use))
+        return (of_earlier is not None and of_earlier[1] > now) or (own is not None and own[0] < now)
 
 
 def _end(use: PromptUse) -> bytes:
     return use.prompt.ends[use.prompt.static]
-
-
-def _users(use: PromptUse, end: bytes) -> list[int]:
-    """Return the numbers of the calls whose tools and system prompt have the digest `end`."""
-    return [each.call.number for each in use.cache.uses if _end(each) == end]
 
 
 _LISTED: Final = 3
@@ -225,7 +257,8 @@ class CacheSummary:
         if self._note is not None and (note := _nothing_cached(self._calls)) is not None:
             self._note(note)
         uses = [use for call in self._calls if (use := use_of(call)) is not None]
-        return Rewrites(found for use in uses if (found := rewrite_of(use)) is not None)
+        users = {use.cache: _Users(use.cache) for use in uses}
+        return Rewrites(found for use in uses if (found := _rewrite_of(use, users[use.cache])) is not None)
 
     def __repr__(self) -> str:
         rewritten = len(self.rewrites) if self._note is None else len(CacheSummary(self._calls).rewrites)
@@ -247,7 +280,7 @@ class CacheReader(CacheOfCall):
         if use is None:
             return CacheUse(read, written, None, None, certain=True)
         use.cache.settle()
-        compared = _compared(use)
+        compared = _compared(use, _Users(use.cache))
         parting = None if compared is None else parting_of(use, compared.earlier, compared.common)
         source = use.source.use.call.number if use.source is not None else None
         return CacheUse(read, written, parting, source, _is_certain(use))
@@ -257,7 +290,7 @@ class CacheReader(CacheOfCall):
         use = use_of(call)
         if use is None or use.implicit:
             return []
-        rewrite = rewrite_of(use)
+        rewrite = _rewrite_of(use, _Users(use.cache))
         counted = f"{use.read:,} tokens read, {use.written:,} written"
         return [counted, *(str(rewrite).splitlines() if rewrite is not None else ())]
 
@@ -274,10 +307,34 @@ def _figures(call: Call) -> tuple[int, int]:
     return (0, 0) if use is None or has_failed(call) else (use.read, use.written)
 
 
+class _Certain:
+    """What a call stores once it is known that the use of the cache is certain."""
+
+
+_CERTAIN: Final = _Certain()
+
+
 def _is_certain(use: PromptUse) -> bool:
-    answered = use.call.answered
-    whole = answered.outcome == "complete" and (not use.call.events or use.call.response is not None)
-    return whole and not use.near and not use.implicit and (use.source is None or _is_certain(use.source.use))
+    """Whether the use of a call is certain, and that of the call whose prefix it reads, and so on.
+
+    In a long conversation each call reads the prefix of the call before it. So the calls that are certain store this.
+    It stays true: their answers have ended, and a call that the fake lets go only makes the chain shorter.
+    """
+    chain: list[Call] = []
+    read: PromptUse | None = use
+    while read is not None and read.call.of(_Certain) is None:
+        if read.near or read.implicit or not _is_whole(read.call):
+            return False
+        chain.append(read.call)
+        read = None if read.source is None else read.source.use
+    for call in chain:
+        call.keep(_Certain, _CERTAIN)
+    return True
+
+
+def _is_whole(call: Call) -> bool:
+    # The response is stored, but events are made anew each time.
+    return call.answered.outcome == "complete" and (call.response is not None or not call.events)
 
 
 def _nothing_cached(calls: Sequence[Call]) -> Note | None:
@@ -323,9 +380,9 @@ class _Compared(NamedTuple):
     common: int
 
 
-def rewrite_of(use: PromptUse) -> Rewrite | None:
+def _rewrite_of(use: PromptUse, users: _Users) -> Rewrite | None:
     """Return the Rewrite of the call with this cache use; None if the call rewrote nothing or the use is uncertain."""
-    found = _compared(use) if use.written and _is_certain(use) else None
+    found = _compared(use, users) if use.written and _is_certain(use) else None
     if found is None or not _is_certain(found.earlier):
         return None
     earlier = found.earlier
@@ -340,7 +397,7 @@ def rewrite_of(use: PromptUse) -> Rewrite | None:
     return None if parting is None else Rewrite(use.call, earlier.call, tokens, *parting)
 
 
-def _compared(use: PromptUse) -> _Compared | None:
+def _compared(use: PromptUse, users: _Users) -> _Compared | None:
     """Choose the earlier call with which a call is compared, and compare them; None if there is no such call.
 
     It is the nearest earlier call of the same conversation that cached something. A call whose tools or system prompt
@@ -353,7 +410,7 @@ def _compared(use: PromptUse) -> _Compared | None:
         if earlier is not None and parent.model_id == use.call.model_id and (end := _cached(earlier, use)):
             common = max(0, prompt.common(earlier.prompt))
             same = common >= min(end, max(prompt.static, earlier.prompt.static))
-            if same or not is_used_again(use, earlier):
+            if same or not users.use_again(use, earlier):
                 return _Compared(earlier, end, common)
         parent = use.cache.parent(parent)
     return None

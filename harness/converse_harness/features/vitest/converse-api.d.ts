@@ -26,8 +26,8 @@ export type NewFake = {
   /** Which ids and padding lengths are generated. Default: 0. */
   seed?: number;
   /**
-   * How many calls a fake keeps to be looked at, the last ones; null to keep all calls. The default is that of `serve
-   * --keep-calls` (10,000), or null on a server that a Python test started.
+   * How many calls a fake keeps to be looked at, the last ones; null to keep all calls. `serve --keep-calls` changes
+   * the default. Default: 2000.
    */
   keep_calls?: number | null;
 };

@@ -271,7 +271,7 @@ class Feed:
             # Read before the progress: the progress of an answer that is over does not change any more.
             over = call.outcome != "still running"
             forwarded = call.of(ForwardedAnswer)
-            sent = len(call.answered.taken.times) if forwarded is None else len(forwarded.so_far().taken)
+            sent = len(call.answered.taken) if forwarded is None else len(forwarded.so_far().taken)
             progress = call.outcome, call.answered.status, sent
             if progress != before:
                 self._changed(Shown("call", shown.number, number))
