@@ -137,8 +137,6 @@ class RequestReader:
 
         Return None if the body is not valid or has an unusual form, for example two members of the same name.
         """
-        if json.detect_encoding(raw) != _UTF8[0]:
-            return None
         try:
             shapes = _shapes_of(operation)
             found = _Reading(raw.decode(*_UTF8), self._messages, self._recent).request(shapes, raw)
@@ -250,7 +248,8 @@ class _Reading:
     def member(self, name: str, shape_name: str) -> RequestItem:
         """Read a member other than the messages. Most requests repeat those of another one, also of another fake."""
         for each in (*[request.members.get(name) for request in self.recent], _latest.get(shape_name)):
-            if each is not None and each.text[:1] in _CLOSED and self.text.startswith(each.text, self.at):
+            # The text of a number may be the beginning of another one. Then the request is read as a whole.
+            if each is not None and self.text.startswith(each.text, self.at):
                 item = each
                 self.at += len(each.text)
                 break
@@ -269,9 +268,6 @@ class _Reading:
         self.at = end
         return value, text
 
-
-_CLOSED: Final = ("{", "[", '"')
-"""The first characters of values that show by themselves where they end. `1` may be the beginning of `12`."""
 
 _latest: dict[str, RequestItem] = {}
 """The latest member of each shape that any fake has received."""
