@@ -81,8 +81,9 @@ class RequestItems:
     @property
     def raw(self) -> bytes:
         """The bytes of the body as they were sent."""
-        if self._raw is not None:
-            return self._raw
+        raw = self._raw  # read once, because a finalizer may call `release` between any two lines
+        if raw is not None:
+            return raw
         return "".join([each if isinstance(each, str) else each.text for each in self._pieces]).encode(*_UTF8)
 
     def of_kind(self, kind: type[_T]) -> _T | None:
