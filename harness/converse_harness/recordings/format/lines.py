@@ -122,8 +122,11 @@ def dump(line: Mapping[str, Any]) -> str:
 
     If the line contains half of a surrogate pair, which UTF-8 cannot encode, the text has only ASCII, with escapes.
     """
-    text = json.dumps(line, ensure_ascii=False, allow_nan=False)
+    text = _encoded(line)
     return text if is_utf8(text) else json.dumps(line)
+
+
+_encoded: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 def event_of(line: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
@@ -147,13 +150,14 @@ def frame_line(frame: Frame, data: bytes, at: int, *, joined: bool) -> Line:
         name, members, padding = read_event(frame)
     except (DamagedData, RecursionError):
         name, members, padding = "", {}, None
-    exact = {"frame": base64.b64encode(data).decode()}
     more = {"joined": True} if joined else {}
-    if name in ("", *EVENT_KEYS, *TOLD_BY) or is_deeper(members, DEEPEST):
-        return {"t": at, **exact, **more}
+    is_usual = name not in _NO_EVENT and (len(data) <= 2 * DEEPEST or not is_deeper(members, DEEPEST))
     line = {"t": at, name: members, **({} if padding is None else {"p": padding}), **more}
-    if encode_event({name: from_wire(name, members)}, padding) == data:
+    if is_usual and encode_event({name: from_wire(name, members)}, padding) == data:
         return line
+    exact = {"frame": base64.b64encode(data).decode()}
+    if not is_usual:
+        return {"t": at, **exact, **more}
     try:
         dump(members)
     except ValueError:  # the members contain NaN or infinity, which JSON does not allow
@@ -163,6 +167,10 @@ def frame_line(frame: Frame, data: bytes, at: int, *, joined: bool) -> Line:
         with suppress(UnicodeDecodeError):  # raised if the payload is not UTF-8
             exact = {"payload": frame.payload.decode()}
     return line | exact
+
+
+_NO_EVENT: Final = frozenset(["", *EVENT_KEYS, *TOLD_BY])
+"""Names that an event on a line must not have, because they are other keys of lines."""
 
 
 def bytes_line(data: bytes, at: int) -> Line:
