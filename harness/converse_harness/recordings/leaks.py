@@ -8,11 +8,10 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from converse_harness.json_values import Steps, leaves, object_of
-from converse_harness.recordings.format.lines import Line, event_of
+from converse_harness.recordings.format.lines import USUAL, Line, event_of, usual_delta
 from converse_harness.secrets.leaks import AND_AFTER, Leak, leaks_in, secrets_in
 from converse_harness.secrets.process import own_secrets
-from converse_harness.secrets.views import LARGE_NUMBER, Joined, View, in_pieces, levels, views_of
-from converse_harness.stream.assemble import text_delta
+from converse_harness.secrets.views import Joined, View, in_pieces, levels, views_of
 from converse_harness.stream.grammar import CARRIED, TEXTS
 
 _NO_EVENT: Final = frozenset({"part", "status", "failed", "end", "bytes", "format"})
@@ -62,7 +61,7 @@ def _first_views(lines: Sequence[Line]) -> Iterator[View]:
     seen: set[str] = set()
     usual: set[str] = set()
     for number, line in enumerate(lines, 1):
-        delta = _usual_delta(line)
+        delta = usual_delta(line)
         if delta is not None and delta[1] in usual:
             # All other texts of this line are names, which an earlier line of this form has, too.
             _, member, piece = delta
@@ -78,17 +77,6 @@ def _first_views(lines: Sequence[Line]) -> Iterator[View]:
     yield from _joined_views(lines)
 
 
-def _usual_delta(line: Line) -> tuple[int, str, str] | None:
-    """Return what `text_delta` returns, if the other values of a line are small numbers, as on nearly all lines."""
-    if line.keys() != _USUAL:
-        return None
-    found = text_delta(line)
-    if found is None or any(type(each) is not int or each > LARGE_NUMBER for each in (line["t"], line["p"], found[0])):
-        return None
-    return found
-
-
-_USUAL: Final = frozenset({"t", "contentBlockDelta", "p"})
 _PATHS: Final[Mapping[str, Steps]] = {
     member: ("contentBlockDelta", "delta", member, *([CARRIED[member]] if member in CARRIED else []))
     for member in TEXTS.values()
@@ -122,7 +110,7 @@ def _other_events(lines: Sequence[Line]) -> Iterator[tuple[int, list[Any]]]:
         pairs = [
             (number, event_of(line))
             for number, line in group
-            if line.keys() != _USUAL and line.keys().isdisjoint(_NO_EVENT)
+            if line.keys() != USUAL and line.keys().isdisjoint(_NO_EVENT)
         ]
         events = [(number, dict([event])) for number, event in pairs if event and event[0] != "contentBlockDelta"]
         if events:
@@ -149,7 +137,7 @@ def streamed(lines: Sequence[Line]) -> Iterator[list[tuple[int, Steps, str]]]:
     for group in _by_call(lines):
         texts: dict[object, list[tuple[int, Steps, str]]] = {}
         for number, line in group:
-            delta = _usual_delta(line)
+            delta = usual_delta(line)
             if delta is not None:
                 index, member, text = delta
                 path = _PATHS[member]

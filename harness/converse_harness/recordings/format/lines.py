@@ -21,7 +21,7 @@ from converse_harness.errors import DamagedData
 from converse_harness.json_values import is_array, is_deeper, is_object
 from converse_harness.stream.events import PADDING, encode_event, from_wire, read_event, standard_frame
 from converse_harness.stream.frames import Frame, decode
-from converse_harness.stream.grammar import ERROR_FRAME
+from converse_harness.stream.grammar import CARRIED, ERROR_FRAME, TEXTS
 from converse_harness.stream.http import ERROR_NAME, Break, ConnectionFailure
 from converse_harness.words import cut, nearest
 
@@ -171,6 +171,40 @@ def frame_line(frame: Frame, data: bytes, at: int, *, joined: bool) -> Line:
 
 _NO_EVENT: Final = frozenset(["", *EVENT_KEYS, *TOLD_BY])
 """Names that an event on a line must not have, because they are other keys of lines."""
+
+
+USUAL: Final = frozenset({"t", "contentBlockDelta", "p"})
+"""The keys of nearly all lines of a stream."""
+
+
+def usual_delta(line: Line) -> tuple[int, str, str] | None:
+    """Return the block's index, the delta's member and the text, if a line has only a delta of text, `t` and `p`.
+
+    Return None for other lines. Nearly all lines are such lines, so other code has a faster way for them.
+    """
+    try:
+        at, padding, members = line["t"], line["p"], line["contentBlockDelta"]
+        index, delta = members["contentBlockIndex"], members["delta"]
+        ((member, text),) = delta.items()
+        inner = _MEMBERS[member]
+        if inner is not None:
+            ((name, text),) = text.items()
+            if name != inner:
+                return None
+    except (LookupError, TypeError, ValueError, AttributeError):  # an unusual line
+        return None
+    are_numbers = type(at) is type(padding) is type(index) is int and at <= _LARGEST and index <= _LARGEST
+    if not are_numbers or type(text) is not str or not 0 <= padding <= len(PADDING):
+        return None
+    return (index, member, text) if len(line) == 3 and len(members) == 2 else None
+
+
+_MEMBERS: Final = {member: CARRIED.get(member) for member in TEXTS.values()}
+"""Maps each member of a delta that contains text to the inner member with the text; None if it is the text itself."""
+
+
+_LARGEST: Final = 10**9
+"""A search for secrets reads larger numbers as texts."""
 
 
 def bytes_line(data: bytes, at: int) -> Line:
