@@ -13,7 +13,6 @@ from typing import Any, Final
 from converse_harness import bedrock
 from converse_harness.bedrock.api.checks import is_object
 from converse_harness.errors import ReplyError, StreamOrderError
-from converse_harness.json_values import member_of
 from converse_harness.literals import StopReason
 from converse_harness.stream.arguments import each_event
 from converse_harness.stream.grammar import CARRIED, TEXTS, StreamOrder, is_exception, kind

@@ -500,7 +500,7 @@ _USUAL_LENGTH: Final = 256
 
 @lru_cache(maxsize=64)
 def _usual_headers(block: bytes) -> tuple[Header, ...] | None:
-    """Return what `decode_headers` returns; None if it raises an error. Nearly all frames of a stream have one block."""
+    """Return what `decode_headers` returns; None for a malformed block. Most frames of a stream have the same block."""
     try:
         return decode_headers(block)
     except FrameError:

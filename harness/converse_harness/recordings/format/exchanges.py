@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import shake_256
-from typing import Any, Final, cast
+from itertools import groupby, starmap
+from typing import Any, Final
 from uuid import UUID
 
 from converse_harness.json_values import is_array, is_object, object_of
@@ -157,26 +158,21 @@ def _sent_by(lines: Sequence[Line]) -> tuple[list[dict[str, Any] | None], list[b
     """
     events: list[dict[str, Any] | None] = []
     frames: list[bytes] = []
-    of: tuple[int, str] | None = None
-    pieces: list[str] = []
-    paddings = bytearray()
-    for line in lines:
-        found = usual_delta(line)
-        if pieces and (found is None or of != found[:2]):
-            frames += encode_deltas(Deltas(*cast("tuple[int, str]", of), pieces), paddings)
-            pieces, paddings = [], bytearray()
-        if found is None:
-            event = event_as_sent(line)
-            frames.append(frame_bytes_of(line, event))
+    for of, run in groupby(zip(lines, map(usual_delta, lines), strict=True), _text_of):
+        if of is None:
+            others = [(line, event_as_sent(line)) for line, _ in run]
+            events += [event for _, event in others]
+            frames += starmap(frame_bytes_of, others)
         else:
-            event = {"contentBlockDelta": line["contentBlockDelta"]}
-            of = found[:2]
-            pieces.append(found[2])
-            paddings.append(line["p"])
-        events.append(event)
-    if of is not None and pieces:
-        frames += encode_deltas(Deltas(*of, pieces), paddings)
+            deltas = [(line, found[2]) for line, found in run if found is not None]
+            events += [{"contentBlockDelta": line["contentBlockDelta"]} for line, _ in deltas]
+            paddings = bytes([line["p"] for line, _ in deltas])
+            frames += encode_deltas(Deltas(*of, [piece for _, piece in deltas]), paddings)
     return events, frames
+
+
+def _text_of(each: tuple[Line, tuple[int, str, str] | None]) -> tuple[int, str] | None:
+    return None if each[1] is None else each[1][:2]
 
 
 def _chunks(
