@@ -30,14 +30,14 @@ def scan(lines: Sequence[Line], own: Collection[str] | None = None) -> list[Leak
     return searched(lines, own_secrets() if own is None else frozenset(own)).leaks
 
 
-class Searched(NamedTuple):
+class SearchedLines(NamedTuple):
     """The texts of a recording, decoded by `levels`, and the secrets in them. Of equal texts, `texts` has the first."""
 
     texts: list[Joined]
     leaks: list[Leak]
 
 
-def searched(lines: Sequence[Line], own: Collection[str]) -> Searched:
+def searched(lines: Sequence[Line], own: Collection[str]) -> SearchedLines:
     """Search the lines of a recording. The texts in `own`, the secrets of this process, are searched for, too.
 
     The members of events repeat from line to line, so each text is decoded and searched once. Only the texts that
@@ -47,13 +47,13 @@ def searched(lines: Sequence[Line], own: Collection[str]) -> Searched:
     texts = list(levels(first))
     places = {(view.line, view.path) for group in texts for view, _ in secrets_in(group, own)}
     if not places:
-        return Searched(texts, [])
+        return SearchedLines(texts, [])
     found = {view.text for view in first if (view.line, view.path) in places}
     # How a group is searched depends on whether all of it is binary. So a text that is not is searched again with it.
     mixed = (next(view for view in group.views if not view.binary) for group in texts if not group.is_binary)
     places = {(view.line, view.path) for view in mixed}
     again = (view for view in _all_views(lines) if view.text in found or (view.line, view.path) in places)
-    return Searched(texts, leaks_in(levels(again), own))
+    return SearchedLines(texts, leaks_in(levels(again), own))
 
 
 def _first_views(lines: Sequence[Line]) -> Iterator[View]:
