@@ -7,7 +7,9 @@ import gzip
 import hashlib
 import json
 import uuid
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final
 
 import pytest
 from hypothesis import example, given, settings
@@ -322,3 +324,40 @@ def test_a_secret_access_key_right_after_its_id_is_found(between: str) -> None:
 )
 def test_another_word_after_the_id_is_not(word: str) -> None:
     assert mask(f"AKIAIOSFODNN7EXAMPLE {word}", ()) == f"*** {word}"
+
+
+def _of_delta(delta: dict[str, Any]) -> list[Line]:
+    return [{"call": 1}, {"t": 1, "contentBlockDelta": {"contentBlockIndex": 0, "delta": delta}, "p": 7}]
+
+
+EXCHANGES: Final[Mapping[str, Callable[[str], list[Line]]]] = {
+    "a message": lambda text: call(text)[1:],
+    "a key": lambda text: [{"call": 1, "request": {text: 1}}],
+    "a text": lambda text: _of_delta({"text": text}),
+    "the input of a tool": lambda text: _of_delta({"toolUse": {"input": text}}),
+    "reasoning": lambda text: _of_delta({"reasoningContent": {"text": text}}),
+    "an event": lambda text: [{"call": 1}, {"t": 1, "metadata": {"trace": {"promptRouter": {"text": text}}}}],
+}
+
+FEW: Final = [
+    "a harmless text",
+    "the second harmless text",
+    "hunter2-Pass",
+    REFUSED["a GitHub token"],
+    MASKED["an AWS account id"],
+]
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(sorted(EXCHANGES)), st.sampled_from(FEW), st.sampled_from(sorted(FORMS))), max_size=5
+    )
+)
+def test_an_exchange_is_searched_as_if_it_were_alone(drawn: list[tuple[str, str, str]]) -> None:
+    lines: list[Line] = []
+    expected: list[Leak] = []
+    for place, text, form in drawn:
+        exchange = EXCHANGES[place](FORMS[form](text))
+        expected += [replace(leak, line=leak.line + len(lines)) for leak in scan(exchange, own=["hunter2-Pass"])]
+        lines += exchange
+    assert scan(lines, own=["hunter2-Pass"]) == expected

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 from converse_harness.bedrock.answer_members import COUNTERS
 from converse_harness.json_values import canonical, is_array, is_number, is_object, parsed_json
 from converse_harness.recordings.differences import Pair, aligned
-from converse_harness.recordings.format.lines import Line, body_bytes, event_of
+from converse_harness.recordings.format.lines import Line, body_bytes, event_of, usual_delta
 from converse_harness.stream.assemble import joined
 
 Kind = Literal["time", "recorder", "number", "padding", "id", "link", "default", "cache", "form", "cut"]
@@ -223,6 +223,8 @@ def ids_in(lines: Sequence[Line]) -> list[Id]:
     call, *answer = lines
     found = [*_ids(call.get("request"), top=True)]
     for line in answer:
+        if usual_delta(line) is not None:
+            continue  # no member of most lines contains an id
         body = parsed_json(body_bytes("body", line) or b"")
         found += _ids({**line, "body": body})
         found += [Id(name, name, line[name]) for name in _IDS if name in line]

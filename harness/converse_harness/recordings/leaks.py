@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from converse_harness.json_values import Steps, leaves, object_of
-from converse_harness.recordings.format.lines import Line, event_of
-from converse_harness.secrets.leaks import AND_AFTER, Leak, leaks_in
+from converse_harness.recordings.format.lines import USUAL, Line, event_of, usual_delta
+from converse_harness.secrets.leaks import AND_AFTER, Leak, leaks_in, secrets_in
 from converse_harness.secrets.process import own_secrets
-from converse_harness.secrets.views import View, in_pieces, levels, views_of
+from converse_harness.secrets.views import Joined, View, in_pieces, levels, views_of
+from converse_harness.stream.grammar import CARRIED, TEXTS
 
 _NO_EVENT: Final = frozenset({"part", "status", "failed", "end", "bytes", "format"})
 """Keys of lines without an event. The line of an event contains none of them."""
@@ -26,13 +27,71 @@ def scan(lines: Sequence[Line], own: Collection[str] | None = None) -> list[Leak
     >>> scan([{"call": 1, "request": {"text": "my key is AKIAIOSFODNN7EXAMPLE"}}])
     [Leak(line=1, path='request.text', kind='an AWS access key id', form=())]
     """
-    return leaks_in(levels(all_views(lines)), own_secrets() if own is None else frozenset(own))
+    return searched(lines, own_secrets() if own is None else frozenset(own)).leaks
 
 
-def all_views(lines: Sequence[Line]) -> Iterator[View]:
+class SearchedLines(NamedTuple):
+    """The texts of a recording, decoded by `levels`, and the secrets in them. Of equal texts, `texts` has the first."""
+
+    texts: list[Joined]
+    leaks: list[Leak]
+
+
+def searched(lines: Sequence[Line], own: Collection[str]) -> SearchedLines:
+    """Search the lines of a recording. The texts in `own`, the secrets of this process, are searched for, too.
+
+    The members of events repeat from line to line, so each text is decoded and searched once. Only the texts that
+    contain a secret are then searched in all their places.
+    """
+    first = list(_first_views(lines))
+    texts = list(levels(first))
+    places = {(view.line, view.path) for group in texts for view, _ in secrets_in(group, own)}
+    if not places:
+        return SearchedLines(texts, [])
+    found = {view.text for view in first if (view.line, view.path) in places}
+    # How a group is searched depends on whether all of it is binary. So a text that is not is searched again with it.
+    mixed = (next(view for view in group.views if not view.binary) for group in texts if not group.is_binary)
+    places = {(view.line, view.path) for view in mixed}
+    again = (view for view in _all_views(lines) if view.text in found or (view.line, view.path) in places)
+    return SearchedLines(texts, leaks_in(levels(again), own))
+
+
+def _first_views(lines: Sequence[Line]) -> Iterator[View]:
+    """Yield the views that `_all_views` yields, but of the views of lines with equal texts only the first."""
+    seen: set[str] = set()
+    usual: set[str] = set()
+    for number, line in enumerate(lines, 1):
+        delta = usual_delta(line)
+        if delta is not None and delta[1] in usual:
+            # All other texts of this line are names, which an earlier line of this form has, too.
+            _, member, piece = delta
+            views: Iterable[View] = (View(f"{_PATHS[member][-1]}: {piece}", number, _PATHS[member]),)
+        else:
+            views = views_of(line, number)
+            if delta is not None:
+                usual.add(delta[1])
+        for view in views:
+            if view.text not in seen or view.form:
+                seen.add(view.text)
+                yield view
+    yield from _joined_views(lines)
+
+
+_PATHS: Final[Mapping[str, Steps]] = {
+    member: ("contentBlockDelta", "delta", member, *([CARRIED[member]] if member in CARRIED else []))
+    for member in TEXTS.values()
+}
+"""Maps the member of a delta to the path of its text in the line."""
+
+
+def _all_views(lines: Sequence[Line]) -> Iterator[View]:
     """Yield the texts of all lines, without decoding them. Then join and yield the texts split over several lines."""
     for number, line in enumerate(lines, 1):
         yield from views_of(line, number)
+    yield from _joined_views(lines)
+
+
+def _joined_views(lines: Sequence[Line]) -> Iterator[View]:
     for (number, path, text), *others in streamed(lines):
         pieces = [text, *(each for _, _, each in others)]
         if others and path == ("bytes",):
@@ -48,7 +107,11 @@ def all_views(lines: Sequence[Line]) -> Iterator[View]:
 def _other_events(lines: Sequence[Line]) -> Iterator[tuple[int, list[Any]]]:
     """For each stream, yield a list of its events except contentBlockDeltas, after the line number of the first."""
     for group in _by_call(lines):
-        pairs = [(number, event_of(line)) for number, line in group if not line.keys() & _NO_EVENT]
+        pairs = [
+            (number, event_of(line))
+            for number, line in group
+            if line.keys() != USUAL and line.keys().isdisjoint(_NO_EVENT)
+        ]
         events = [(number, dict([event])) for number, event in pairs if event and event[0] != "contentBlockDelta"]
         if events:
             yield events[0][0], [event for _, event in events]
@@ -74,7 +137,12 @@ def streamed(lines: Sequence[Line]) -> Iterator[list[tuple[int, Steps, str]]]:
     for group in _by_call(lines):
         texts: dict[object, list[tuple[int, Steps, str]]] = {}
         for number, line in group:
-            if "bytes" in line:
+            delta = usual_delta(line)
+            if delta is not None:
+                index, member, text = delta
+                path = _PATHS[member]
+                texts.setdefault((index, path), []).append((number, path, text))
+            elif "bytes" in line:
                 texts.setdefault("bytes", []).append((number, ("bytes",), line["bytes"]))
             elif "contentBlockDelta" in line:
                 members = object_of(line["contentBlockDelta"])

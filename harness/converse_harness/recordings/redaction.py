@@ -19,7 +19,7 @@ from converse_harness.errors import DamagedData, ReplyError
 from converse_harness.json_values import is_object
 from converse_harness.recordings.format.lines import KINDS as KINDS_OF_LINES
 from converse_harness.recordings.format.lines import Line, without_contradiction
-from converse_harness.recordings.leaks import all_views, streamed
+from converse_harness.recordings.leaks import searched, streamed
 from converse_harness.secrets.accounts import Accounts
 from converse_harness.secrets.kinds import KINDS
 from converse_harness.secrets.leaks import Leak, leaks_in
@@ -92,8 +92,8 @@ class Redaction:
         made = list(lines)
         if self.replacements:
             made = _OfLines(tuple(starmap(_replacing, self.replacements.items()))).lines(made)
-        texts = list(levels(all_views(made)))
-        accounts, leaks = Accounts.of_recording(texts, kept), leaks_in(texts, own)
+        texts, leaks = searched(made, own)
+        accounts = Accounts.of_recording(texts, kept)
         if accounts or leaks:
             made = _OfLines(*masking_of({leak.kind for leak in leaks}, own, accounts), named=True).lines(made)
         return Redacted(made, leaks)

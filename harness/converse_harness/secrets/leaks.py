@@ -44,7 +44,7 @@ def leaks_in(texts: Iterable[Joined], own: Collection[str]) -> list[Leak]:
     """
     shown = cache(partial(_shown, own=own))  # many secrets may be at one path, whose keys are searched too
     leaks = [
-        Leak(view.line, shown(view.path), kind, view.form) for group in texts for view, kind in _secrets_in(group, own)
+        Leak(view.line, shown(view.path), kind, view.form) for group in texts for view, kind in secrets_in(group, own)
     ]
     best: dict[tuple[int, str, str], Leak] = {}
     for leak in sorted(leaks, key=lambda leak: (leak.line, len(leak.form))):
@@ -63,7 +63,8 @@ def _is_in_same_list(joined: str, paths: Iterable[str]) -> bool:
     return bool(together) and any(path != joined and path.startswith(before) for path in paths)
 
 
-def _secrets_in(group: Joined, own: Collection[str]) -> Iterator[tuple[View, str]]:
+def secrets_in(group: Joined, own: Collection[str]) -> Iterator[tuple[View, str]]:
+    """Yield the kind of each secret in a group of texts, after the text that contains it. `own` as in `leaks_in`."""
     for kind, found in matches(group.searched, binary=group.is_binary):
         if not (kind in ACCOUNTS and found.value.startswith(STAND_IN)):
             yield group.view_at(found.start), kind.name

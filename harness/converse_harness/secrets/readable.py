@@ -40,7 +40,9 @@ _SEQUENCE: Final = re.compile(
 
 # `re` finds a character of a class quickly, and _SEQUENCE slowly. So _SEQUENCE is tried only where it may begin.
 _BEGINS: Final = re.compile(rf"[\x1b^\\[\u241b\x9b\x9d\xc2\xcd\xd8\xe1\xe2\xef\xf3{_ZERO_WIDTH}]")
-_NOT_ASCII: Final = re.compile(_BEGINS.pattern.replace(r"^\\[", ""))
+SIGNS: Final = _BEGINS.pattern.replace(r"^\\[", "")
+r"""A pattern of the characters that are in every text from which `shown` leaves out something, besides `[` and `\\`."""
+_SIGN: Final = re.compile(SIGNS)
 _ESCAPES: Final = ("\\e", "\\E", "\\0", "\\x", "\\X", "\\u0")
 _COLOUR_WITHOUT_ESC: Final = re.compile(r"\[\d[\d;:]{0,23}[mK]")
 
@@ -146,7 +148,7 @@ def _hides(text: str) -> bool:
         return True
     if "\\" in text and any(escape in text for escape in _ESCAPES):
         return True
-    return not text.isascii() and _NOT_ASCII.search(text) is not None
+    return not text.isascii() and _SIGN.search(text) is not None
 
 
 def _blank(found: re.Match[str]) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from converse_harness.json_values import Steps, columns, is_array, is_object, parsed_json
 from converse_harness.secrets.encodings import ALL, LARGE, LONG_RUN, RUN, WHOLE, WHOLE_FORMS, bytes_of, texts_of
+from converse_harness.secrets.readable import SIGNS
 
 _DEPTH: Final = 6
 """Encodings within encodings are decoded up to this number of levels."""
@@ -96,7 +97,7 @@ def views_of(line: Any, number: int) -> Iterator[View]:
                     yield View(text, number, (*path, "data"), ("Buffer", *form), binary)
             names = value_names(value)
             for key, item in value.items():
-                if isinstance(item, str) or (type(item) is int and item > _LARGE_NUMBER):
+                if isinstance(item, str) or (type(item) is int and item > LARGE_NUMBER):
                     yield View(f"{names[key]}: {item}", number, (*path, key))
                 else:
                     yield View(str(key), number, (*path, key))
@@ -110,7 +111,7 @@ def views_of(line: Any, number: int) -> Iterator[View]:
             stack += reversed([(item, (*path, index), name) for index, item in enumerate(value)])
         elif isinstance(value, str):
             yield View(f"{name}: {value}" if name else value, number, path)
-        elif type(value) is int and value > _LARGE_NUMBER:
+        elif type(value) is int and value > LARGE_NUMBER:
             yield View(f"{name}: {value}", number, path)
     yield from together
 
@@ -205,7 +206,8 @@ def _parsed(text: str) -> Any:
     return parsed_json(text) if text[:1] + text[-1:] in ("{}", "[]") else None
 
 
-_LARGE_NUMBER: Final = 10**9
+LARGE_NUMBER: Final = 10**9
+"""Larger numbers are searched as texts are, because an account id may be a number."""
 
 
 def _decoded(group: Joined, runs: set[object]) -> Iterator[View]:
@@ -215,7 +217,7 @@ def _decoded(group: Joined, runs: set[object]) -> Iterator[View]:
     runs in the group are added to `runs`.
     """
     for view in group.views:
-        if not view.binary:
+        if not view.binary and _MARKS.search(view.text):
             yield from _as_whole(view)
             yield from _structured(view)
     for found in RUN.finditer(group.text):
@@ -227,6 +229,10 @@ def _decoded(group: Joined, runs: set[object]) -> Iterator[View]:
         for form, data in bytes_of(found[0]):
             for inner, text, binary in texts_of(data):
                 yield View(name + text if not inner else text, view.line, view.path, (*view.form, form, *inner), binary)
+
+
+_MARKS: Final = re.compile(rf"[{''.join(re.escape(mark) for _, mark, _ in WHOLE)}{{\[]|{SIGNS}")
+"""Matches in every text that `_as_whole` or `_structured` decodes. Nearly all texts have no match."""
 
 
 def _as_whole(view: View) -> Iterator[View]:
@@ -261,6 +267,10 @@ def _structured(view: View) -> Iterator[View]:
 _NAME_BEFORE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,60}[\"']?\s{0,3}[:=]\s{0,3}[\"']?$")
 
 
+_IS: Final = re.compile("[:=]")
+_LONGEST_SIGN: Final = 8
+"""The sign between a name and its value is found in this number of characters. A search for the whole name is slow."""
+
 _BEFORE_VALUE: Final = frozenset(" \t\n:=\"'")
 
 
@@ -269,7 +279,7 @@ def _name_before(text: str, at: int) -> str:
 
     Sometimes only the name shows that a value is a secret, for example base64 in a Kubernetes file.
     """
-    if text[at - 1 : at] not in _BEFORE_VALUE:
+    if text[at - 1 : at] not in _BEFORE_VALUE or _IS.search(text, max(at - _LONGEST_SIGN, 0), at) is None:
         return ""
     found = _NAME_BEFORE.search(text, max(at - _LONGEST_NAME, 0), at)
     return found[0] if found else ""

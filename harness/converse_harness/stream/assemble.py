@@ -13,7 +13,6 @@ from typing import Any, Final
 from converse_harness import bedrock
 from converse_harness.bedrock.api.checks import is_object
 from converse_harness.errors import ReplyError, StreamOrderError
-from converse_harness.json_values import member_of
 from converse_harness.literals import StopReason
 from converse_harness.stream.arguments import each_event
 from converse_harness.stream.grammar import CARRIED, TEXTS, StreamOrder, is_exception, kind
@@ -188,18 +187,20 @@ def text_delta(event: Mapping[str, Any]) -> tuple[Any, str, str] | None:
     (1, 'toolUse', '{')
     """
     members = event.get("contentBlockDelta")
-    if not is_object(members) or {*members} != {"contentBlockIndex", "delta"} or not is_object(members["delta"]):
+    if not is_object(members) or len(members) != 2 or "contentBlockIndex" not in members:
         return None
-    delta = members["delta"]
-    for name in TEXTS.values():
-        text = member_of(delta, *_path(name))
-        if isinstance(text, str) and delta == _delta(name, text):
-            return members["contentBlockIndex"], name, text
-    return None
+    delta = members.get("delta")
+    if not is_object(delta) or len(delta) != 1:
+        return None
+    ((name, text),) = delta.items()
+    if name in CARRIED:
+        text = text.get(CARRIED[name]) if is_object(text) and len(text) == 1 else None
+    elif name not in _WITH_TEXT:
+        return None
+    return (members["contentBlockIndex"], name, text) if isinstance(text, str) else None
 
 
-def _path(name: str) -> Sequence[str]:
-    return (name, CARRIED[name]) if name in CARRIED else (name,)
+_WITH_TEXT: Final = frozenset(TEXTS.values())
 
 
 def _delta(name: str, text: str) -> dict[str, Any]:

@@ -269,9 +269,9 @@ _MIN_FRAME_LENGTH = PRELUDE_LENGTH + _CHECKSUM_LENGTH
 
 _LENGTHS = struct.Struct(">II")
 _PRELUDE = struct.Struct(">III")
-_CHECKSUM = struct.Struct(">I")
+_NUMBER = struct.Struct(">I")
 _HEADERS_LENGTH_AT = 4
-_pack_lengths, _pack_prelude, _pack_checksum = _LENGTHS.pack, _PRELUDE.pack, _CHECKSUM.pack
+_pack_lengths, _pack_prelude, _pack_checksum = _LENGTHS.pack, _PRELUDE.pack, _NUMBER.pack
 
 
 @dataclass(frozen=True, slots=True)
@@ -476,12 +476,14 @@ def _read_prelude(prelude: bytes, offset: int) -> tuple[int, int]:
 def _read_frame(frame: bytes, headers_length: int, offset: int) -> Frame:
     """Decode the bytes of exactly one frame. The prelude must already be checked."""
     checksum_at = len(frame) - _CHECKSUM_LENGTH
-    (checksum,) = _CHECKSUM.unpack_from(frame, checksum_at)
+    (checksum,) = _NUMBER.unpack_from(frame, checksum_at)
     actual = crc32(frame[:checksum_at])
     headers_end = PRELUDE_LENGTH + headers_length
     # As in smithy-rs, headers are decoded before the CRC is checked: an error about a header is more precise.
+    block = frame[PRELUDE_LENGTH:headers_end]
+    headers = _usual_headers(block) if headers_length <= _USUAL_LENGTH else None
     try:
-        headers = decode_headers(frame[PRELUDE_LENGTH:headers_end], offset + PRELUDE_LENGTH)
+        headers = decode_headers(block, offset + PRELUDE_LENGTH) if headers is None else headers
     except FrameError as damage:
         if checksum != actual:
             damage.add_note("The CRC of the frame does not match either: it was changed after it was written.")
@@ -491,3 +493,21 @@ def _read_frame(frame: bytes, headers_length: int, offset: int) -> Frame:
             "message_checksum_mismatch", offset + checksum_at, length=len(frame), actual=actual, checksum=checksum
         )
     return Frame(headers, frame[headers_end:checksum_at])
+
+
+_USUAL_LENGTH: Final = 256
+
+
+@lru_cache(maxsize=64)
+def _usual_headers(block: bytes) -> tuple[Header, ...] | None:
+    """Return what `decode_headers` returns; None for a malformed block. Most frames of a stream have the same block."""
+    try:
+        return decode_headers(block)
+    except FrameError:
+        return None
+
+
+def frame_at(data: bytes, start: int) -> bytes:
+    """Return the bytes of the frame that begins at index `start` of `data`. A Decoder must already have returned it."""
+    (length,) = _NUMBER.unpack_from(data, start)
+    return data[start : start + length]

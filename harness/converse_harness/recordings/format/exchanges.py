@@ -6,15 +6,18 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import shake_256
+from itertools import groupby, starmap
 from typing import Any, Final
 from uuid import UUID
 
 from converse_harness.json_values import is_array, is_object, object_of
-from converse_harness.recordings.format.lines import Line, body_bytes, event_as_sent, frame_bytes_of
+from converse_harness.recordings.format.lines import Line, body_bytes, event_as_sent, frame_bytes_of, usual_delta
 from converse_harness.reply.body import BareBody, Body, ErrorBody, EventsBody, MessageBody, Recorded
 from converse_harness.reply.plan import Plan
 from converse_harness.reply.reply import Reply
+from converse_harness.stream.chunk import Deltas
 from converse_harness.stream.delivery import Frames, StreamChunks
+from converse_harness.stream.events import encode_deltas
 from converse_harness.stream.http import (
     NO_REQUEST_ID,
     Break,
@@ -142,19 +145,44 @@ OPTIONS: Final = ("usage", "metrics", "trace", "additionalModelResponseFields", 
 
 def reply_of(exchange: RecordedExchange, pace: float = 0.0) -> Reply:
     """Return the Reply with the recorded answer. The recorded pauses are multiplied by `pace`; 0 means no pauses."""
-    events = [*map(event_as_sent, exchange.events)]
-    response = _response(exchange, events, pace)
+    events, frames = _sent_by(exchange.events)
+    response = _response(exchange, events, frames, pace)
     partial = exchange.end is not None and exchange.end["end"] == "closed by client"
     return Reply(Plan(_body(exchange, events), recorded=Recorded(exchange.operation, response, partial)))
 
 
-def _chunks(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None], pace: float) -> Iterable[Chunk]:
+def _sent_by(lines: Sequence[Line]) -> tuple[list[dict[str, Any] | None], list[bytes]]:
+    """Return the events on the lines of a stream, as `event_as_sent` returns them, and the bytes to send for each line.
+
+    The successive deltas of one text are encoded together, which is faster.
+    """
+    events: list[dict[str, Any] | None] = []
+    frames: list[bytes] = []
+    for of, run in groupby(zip(lines, map(usual_delta, lines), strict=True), _text_of):
+        if of is None:
+            others = [(line, event_as_sent(line)) for line, _ in run]
+            events += [event for _, event in others]
+            frames += starmap(frame_bytes_of, others)
+        else:
+            deltas = [(line, found[2]) for line, found in run if found is not None]
+            events += [{"contentBlockDelta": line["contentBlockDelta"]} for line, _ in deltas]
+            paddings = bytes([line["p"] for line, _ in deltas])
+            frames += encode_deltas(Deltas(*of, [piece for _, piece in deltas]), paddings)
+    return events, frames
+
+
+def _text_of(each: tuple[Line, tuple[int, str, str] | None]) -> tuple[int, str] | None:
+    return None if each[1] is None else each[1][:2]
+
+
+def _chunks(
+    exchange: RecordedExchange, events: Sequence[dict[str, Any] | None], frames: list[bytes], pace: float
+) -> Iterable[Chunk]:
     """Return the chunks of a stream; `events` contains None for bytes that are no event.
 
     If all events are sent without a pause, and each in a chunk of its own, the result is StreamChunks, which is sent
     faster.
     """
-    frames = [frame_bytes_of(line, event) for line, event in zip(exchange.events, events, strict=True)]
     known = [event for event in events if event is not None]
     if not pace and frames and len(known) == len(frames) and not any("joined" in line for line in exchange.events):
         last = Chunk(frames.pop(), 0.0, known.pop())
@@ -173,7 +201,9 @@ def _chunks(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None],
     return chunks
 
 
-def _response(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None], pace: float) -> HttpResponse:
+def _response(
+    exchange: RecordedExchange, events: Sequence[dict[str, Any] | None], frames: list[bytes], pace: float
+) -> HttpResponse:
     head = exchange.head
     wait = head["t"] * pace / 1000
     if "failed" in head:
@@ -181,7 +211,7 @@ def _response(exchange: RecordedExchange, events: Sequence[dict[str, Any] | None
     request_id = _request_id(exchange)
     body = body_bytes("body", head)
     if body is None:
-        made = stream_response(_chunks(exchange, events, pace), request_id)
+        made = stream_response(_chunks(exchange, events, frames, pace), request_id)
     elif "type" in head:
         made = error_response(head["type"], head["status"], body, request_id)
     else:

@@ -21,7 +21,7 @@ from converse_harness.errors import DamagedData
 from converse_harness.json_values import is_array, is_deeper, is_object
 from converse_harness.stream.events import PADDING, encode_event, from_wire, read_event, standard_frame
 from converse_harness.stream.frames import Frame, decode
-from converse_harness.stream.grammar import ERROR_FRAME
+from converse_harness.stream.grammar import CARRIED, ERROR_FRAME, TEXTS
 from converse_harness.stream.http import ERROR_NAME, Break, ConnectionFailure
 from converse_harness.words import cut, nearest
 
@@ -122,8 +122,11 @@ def dump(line: Mapping[str, Any]) -> str:
 
     If the line contains half of a surrogate pair, which UTF-8 cannot encode, the text has only ASCII, with escapes.
     """
-    text = json.dumps(line, ensure_ascii=False, allow_nan=False)
+    text = _encoded(line)
     return text if is_utf8(text) else json.dumps(line)
+
+
+_encoded: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 def event_of(line: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
@@ -147,13 +150,14 @@ def frame_line(frame: Frame, data: bytes, at: int, *, joined: bool) -> Line:
         name, members, padding = read_event(frame)
     except (DamagedData, RecursionError):
         name, members, padding = "", {}, None
-    exact = {"frame": base64.b64encode(data).decode()}
     more = {"joined": True} if joined else {}
-    if name in ("", *EVENT_KEYS, *TOLD_BY) or is_deeper(members, DEEPEST):
-        return {"t": at, **exact, **more}
+    is_usual = name not in _NO_EVENT and (len(data) <= 2 * DEEPEST or not is_deeper(members, DEEPEST))
     line = {"t": at, name: members, **({} if padding is None else {"p": padding}), **more}
-    if encode_event({name: from_wire(name, members)}, padding) == data:
+    if is_usual and encode_event({name: from_wire(name, members)}, padding) == data:
         return line
+    exact = {"frame": base64.b64encode(data).decode()}
+    if not is_usual:
+        return {"t": at, **exact, **more}
     try:
         dump(members)
     except ValueError:  # the members contain NaN or infinity, which JSON does not allow
@@ -163,6 +167,44 @@ def frame_line(frame: Frame, data: bytes, at: int, *, joined: bool) -> Line:
         with suppress(UnicodeDecodeError):  # raised if the payload is not UTF-8
             exact = {"payload": frame.payload.decode()}
     return line | exact
+
+
+_NO_EVENT: Final = frozenset(["", *EVENT_KEYS, *TOLD_BY])
+"""Names that an event on a line must not have, because they are other keys of lines."""
+
+
+USUAL: Final = frozenset({"t", "contentBlockDelta", "p"})
+"""The keys of nearly all lines of a stream."""
+
+
+def usual_delta(line: Line) -> tuple[int, str, str] | None:
+    """Return the block's index, the delta's member and the text, if a line has only a delta of text, `t` and `p`.
+
+    Return None for other lines. Nearly all lines are such lines, so other code has a faster way for them.
+    """
+    try:
+        at, padding, members = line["t"], line["p"], line["contentBlockDelta"]
+        index, delta = members["contentBlockIndex"], members["delta"]
+        ((member, text),) = delta.items()
+        inner = _MEMBERS[member]
+        if inner is not None:
+            ((name, text),) = text.items()
+            if name != inner:
+                return None
+    except (LookupError, TypeError, ValueError, AttributeError):  # an unusual line
+        return None
+    are_numbers = type(at) is type(padding) is type(index) is int and at <= _LARGEST and index <= _LARGEST
+    if not are_numbers or type(text) is not str or not 0 <= padding <= len(PADDING):
+        return None
+    return (index, member, text) if len(line) == 3 and len(members) == 2 else None
+
+
+_MEMBERS: Final = {member: CARRIED.get(member) for member in TEXTS.values()}
+"""Maps each member of a delta that contains text to the inner member with the text; None if it is the text itself."""
+
+
+_LARGEST: Final = 10**9
+"""A search for secrets reads larger numbers as texts."""
 
 
 def bytes_line(data: bytes, at: int) -> Line:

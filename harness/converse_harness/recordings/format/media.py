@@ -20,6 +20,7 @@ from converse_harness import bedrock
 from converse_harness.errors import DamagedData
 from converse_harness.json_values import is_object, mapped
 from converse_harness.recordings.format.lines import Line, event_of
+from converse_harness.stream.assemble import text_delta
 
 KEY: Final = "$media"
 
@@ -71,6 +72,9 @@ def set_aside(lines: Sequence[Line], recording: Path) -> tuple[list[Line], dict[
     made: list[Line] = []
     operation = ""
     for line in lines:
+        if text_delta(line) is not None:  # most lines; AWS's API model has no media in these deltas
+            made.append(line)
+            continue
         operation = str(line.get("operation", "")) if "call" in line else operation
         shapes = {key: _shape_of(line, key, operation) for key in _keys(line)}
         made.append(line | {key: _without_media(line[key], shape, "", aside) for key, shape in shapes.items()})

@@ -20,7 +20,7 @@ from converse_harness.recordings.format.lines import (
     request_members,
 )
 from converse_harness.recordings.format.read import exchange_of
-from converse_harness.stream.frames import PRELUDE_LENGTH, Decoder, encode
+from converse_harness.stream.frames import PRELUDE_LENGTH, Decoder, frame_at
 from converse_harness.stream.http import (
     ERROR_NAME,
     GATEWAY_ERROR,
@@ -149,7 +149,7 @@ def _answer_lines(captured: CapturedExchange) -> Iterator[Line]:
     head = _head_line(captured, data, streams=streams)
     yield head if streams else head | body_members("body", data)
     if streams:
-        yield from _stream_lines(captured)
+        yield from _stream_lines(captured, data)
     if captured.running and not captured.is_complete():
         # The rest of this answer has not arrived yet: record the answer as if the client had disconnected here.
         at = captured.pieces[-1][1] if captured.pieces else captured.head_at
@@ -197,7 +197,7 @@ def _begins_with_a_frame(data: bytes) -> bool:
     return len(data) > PRELUDE_LENGTH
 
 
-def _stream_lines(captured: CapturedExchange) -> Iterator[Line]:
+def _stream_lines(captured: CapturedExchange, body: bytes) -> Iterator[Line]:
     decoder = Decoder()
     read = 0
     for data, at in captured.pieces:
@@ -206,7 +206,7 @@ def _stream_lines(captured: CapturedExchange) -> Iterator[Line]:
         except DamagedData:
             break
         for frame in frames:
-            raw = encode(frame)  # `encode` returns the original bytes of a decoded frame
+            raw = frame_at(body, read)
             yield frame_line(frame, raw, _ms(at), joined=frame is not frames[0])
             read += len(raw)
     # Damaged or cut-off frames, and everything after them, are written as bytes, in the pieces in which they arrived.

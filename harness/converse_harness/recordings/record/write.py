@@ -13,6 +13,7 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from secrets import token_hex
@@ -141,9 +142,14 @@ def header() -> Line:
         "format": FORMAT,
         "version": VERSION,
         "recorded": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "by": f"converse-harness {version('converse-harness')}",
-        "botocore": version("botocore"),
+        "by": f"converse-harness {_version('converse-harness')}",
+        "botocore": _version("botocore"),
     }
+
+
+@cache
+def _version(package: str) -> str:
+    return version(package)  # it reads the package's metadata, which takes a millisecond
 
 
 def text_of(lines: Iterable[Line]) -> str:
