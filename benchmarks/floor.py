@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Final
 
 from converse_harness import Endpoint, Reply, reply
 from converse_harness.intercept.clients import create_client
+from converse_harness.intercept.fake import FakeCore
+from converse_harness.intercept.registry import OPEN_FAKES
 from converse_harness.stream.http import Request
 
 MODEL: Final = "anthropic.claude-3-haiku-20240307-v1:0"
@@ -101,11 +104,33 @@ def planning(events: int) -> Exchange:
 
 def answered(scripted: Reply, operation: str) -> tuple[dict[str, str], list[bytes]]:
     """Headers and chunks of the answer that the harness gives, made once."""
-    arguments = asked_with_tools()
-    body = json.dumps({name: value for name, value in arguments.items() if name != "modelId"}).encode()
-    path = f"/model/{MODEL.replace(':', '%3A')}/{operation}"
-    response = Endpoint(scripted).exchange(Request("POST", path, (), body)).response
+    response = Endpoint(scripted).exchange(request_of(asked_with_tools(), operation)).response
     return dict(response.headers), [chunk.data for chunk in response.chunks]
+
+
+def request_of(arguments: dict[str, Any], operation: str) -> Request:
+    """The request of such a call."""
+    body = json.dumps({name: value for name, value in arguments.items() if name != "modelId"}).encode()
+    return Request("POST", f"/model/{arguments['modelId'].replace(':', '%3A')}/{operation}", (), body)
+
+
+def exchanged(endpoint: Endpoint | FakeCore, request: Request) -> list[bytes]:
+    """The chunks with which an endpoint answers a request that comes without a client."""
+    exchange = endpoint.exchange(request)
+    exchange.taken.extend(exchange.response.chunks)
+    exchange.ended("complete")
+    return [chunk.data for chunk in exchange.response.chunks]
+
+
+@contextmanager
+def kept_patches() -> Generator[None, None, None]:
+    """Botocore stays patched between fakes, as it does in a session of pytest."""
+    owner = object()
+    OPEN_FAKES.keep_patches(owner)
+    try:
+        yield
+    finally:
+        OPEN_FAKES.drop_patches(owner)
 
 
 class Raw(io.RawIOBase):

@@ -5,27 +5,32 @@ from __future__ import annotations
 import gc
 import random
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from benchmarks.budgets import Row
+from benchmarks.agent import Conversation, uses_tool
 from benchmarks.floor import MODEL, Exchange, asked, story, telling
 from benchmarks.measure import Rounds, milliseconds, timed
+from benchmarks.rows import Row
 from converse_harness import fake_converse, reply
 from converse_harness.intercept.clients import create_client
 
 STREAMS: Final = 10
 EVENTS: Final = 1_000
 CALLS: Final = 500
+AGENT_CALLS: Final = 200
 DOCUMENTS: Final = 5
 DOCUMENT: Final = 3_750_000
 """Bytes of each, which base64 makes a third longer."""
 
 
-def rows() -> list[Row]:
-    """Of a long stream, of short ones, of a long request."""
+def rows() -> Iterator[Row]:
+    """Of a long stream, of short ones, of an agent, of a long request."""
     client = create_client()
-    return [_events(client), _short_calls(client), *_long_request(client)]
+    yield _events(client)
+    yield _short_calls(client)
+    yield _agent(client)
+    yield from _long_request(client)
 
 
 def _kept(work: Callable[[], object]) -> int:
@@ -64,6 +69,20 @@ def _short_calls(client: Any) -> Row:
             raise RuntimeError(f"the stream has {events} events")
         kept = _kept(lambda: [exchange.call(client)() for _ in range(CALLS)])
     return Row("memory call", kept / CALLS / 1000, f"{CALLS} calls")
+
+
+def _agent(client: Any) -> Row:
+    """What the fake keeps of an agent's calls; the agent and its messages are gone by then."""
+    with fake_converse(*(uses_tool(turn) for turn in range(AGENT_CALLS + 1))) as fake:
+
+        def run(calls: int) -> None:
+            Conversation(20).run(lambda arguments: client.converse(**arguments)["output"]["message"], calls)
+
+        run(1)
+        kept = _kept(lambda: run(AGENT_CALLS))
+        if len(fake.calls) != AGENT_CALLS + 1:
+            raise RuntimeError(f"the agent made {len(fake.calls)} calls")
+    return Row("memory agent", kept / 1e6, "20 tools; without what the agent itself keeps")
 
 
 def _long_request(client: Any) -> list[Row]:

@@ -6,30 +6,31 @@ The client is left out: its own linear part would hide a part of ours that grows
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.budgets import Row
-from benchmarks.floor import MODEL, asked, story
+from benchmarks.agent import Conversation, asked_in_process, tools, uses_tool
+from benchmarks.floor import MODEL, asked, exchanged, request_of, story
+from benchmarks.in_process.recordings import many_exchanges
 from benchmarks.measure import Rounds, exponent, milliseconds, timed
-from benchmarks.recordings import many_exchanges, request_of
+from benchmarks.rows import Row
 from converse_harness import fake_converse, recording, reply
-from converse_harness.stream.http import Request
 
 ROUNDS: Final = 3
 
 
-def rows() -> list[Row]:
+def rows() -> Iterator[Row]:
     """An exponent for each thing that there can be many of."""
     with tempfile.TemporaryDirectory() as folder:
-        return [
-            _row("growth events", (500, 1_000, 2_000, 4_000, 8_000), _stream),
-            _row("growth calls", (250, 500, 1_000, 2_000, 4_000), _calls),
-            _row("growth conditions", (250, 500, 1_000, 2_000, 4_000), _conditions),
-            _row("growth exchanges", (250, 500, 1_000, 2_000, 4_000), _opening(Path(folder))),
-            _row("growth messages", (50, 100, 200, 400, 800), _conversation),
-        ]
+        yield _row("growth events", (500, 1_000, 2_000, 4_000, 8_000), _stream)
+        yield _row("growth calls", (250, 500, 1_000, 2_000, 4_000), _calls)
+        yield _row("growth conditions", (250, 500, 1_000, 2_000, 4_000), _conditions)
+        yield _row("growth exchanges", (250, 500, 1_000, 2_000, 4_000), _opening(Path(folder)))
+        yield _row("growth messages", (50, 100, 200, 400, 800), _conversation)
+        yield _row("growth turns", (25, 50, 100, 200), _turns)
+        yield _row("growth tools", (20, 50, 100, 200, 400), _tools)
 
 
 def _row(name: str, sizes: Sequence[int], cost: Callable[[int], float]) -> Row:
@@ -41,19 +42,13 @@ def _row(name: str, sizes: Sequence[int], cost: Callable[[int], float]) -> Row:
     return Row(name, exponent(costs), note)
 
 
-def _answer(fake: Any, request: Request) -> None:
-    exchange = fake.core.exchange(request)
-    exchange.taken.extend(exchange.response.chunks)
-    exchange.ended("complete")
-
-
 def _stream(events: int) -> float:
     """A new reply, its stream, and the events that were sent."""
     with fake_converse() as fake:
 
         def work() -> None:
             fake.script(story(events))
-            _answer(fake, request_of(asked(), "converse-stream"))
+            exchanged(fake.core, request_of(asked(), "converse-stream"))
             if len(fake.calls[0].events) != events:
                 raise RuntimeError("not all events came")
 
@@ -69,7 +64,7 @@ def _calls(calls: int) -> float:
 
     def work() -> None:
         for request in requests:
-            _answer(fake, request)
+            exchanged(fake.core, request)
         fake.close()
 
     return timed(work)
@@ -81,9 +76,9 @@ def _conditions(conditions: int) -> float:
         for number in range(conditions):
             fake.when(last_user_text=f"*weather {number}*").always(reply.text("never"))
         fake.always(reply.text("Hello!"))
-        _answer(fake, request_of(asked(), "converse"))
+        exchanged(fake.core, request_of(asked(), "converse"))
         request = request_of(asked(), "converse")
-        return timed(lambda: _answer(fake, request))
+        return timed(lambda: exchanged(fake.core, request))
 
 
 def _opening(folder: Path) -> Callable[[int], float]:
@@ -97,7 +92,7 @@ def _opening(folder: Path) -> Callable[[int], float]:
 
         def work() -> None:
             with fake_converse(recording(path), unused="allow") as fake:
-                _answer(fake, request)
+                exchanged(fake.core, request)
 
         return timed(work)
 
@@ -112,9 +107,28 @@ def _conversation(messages: int) -> float:
     ]
     with fake_converse() as fake:
         fake.always(reply.text("Yes."))
-        _answer(fake, request_of({"modelId": MODEL, "messages": told[:-1]}, "converse"))
+        exchanged(fake.core, request_of({"modelId": MODEL, "messages": told[:-1]}, "converse"))
         request = request_of({"modelId": MODEL, "messages": [*told, _user("And now?")]}, "converse")
-        return timed(lambda: _answer(fake, request))
+        return timed(lambda: exchanged(fake.core, request))
+
+
+def _turns(turns: int) -> float:
+    """The last call of an agent with 20 tools."""
+    conversation = Conversation(20)
+    with fake_converse(*(uses_tool(turn) for turn in range(turns))) as fake:
+        conversation.run(asked_in_process(fake.core), turns - 1)
+        request = request_of(conversation.arguments(), "converse")
+        return timed(lambda: exchanged(fake.core, request))
+
+
+def _tools(number: int) -> float:
+    """Ten calls with that many tools, each the only one of its fake."""
+    requests = [request_of({**asked(), "toolConfig": tools(number)}, "converse") for _ in range(10)]
+    seconds = 0.0
+    for request in requests:
+        with fake_converse(reply.text("Hello!")) as fake:
+            seconds += timed(partial(exchanged, fake.core, request))
+    return seconds / len(requests)
 
 
 def _user(text: str) -> dict[str, Any]:

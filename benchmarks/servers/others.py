@@ -1,7 +1,8 @@
 """Servers that send the same events: ours, and what people take in its place.
 
-Each is a context manager that yields a URL; `python -m benchmarks.servers NAME EVENTS PAUSE` runs one in a process of
-its own, prints the URL, answers each line of its standard input with the CPU seconds used so far, and ends with it.
+Each is a context manager that yields a URL; `python -m benchmarks.servers.others NAME EVENTS PAUSE` runs one in a
+process of its own, prints the URL, answers each line of its standard input with the CPU seconds used so far, and ends
+with it.
 """
 
 from __future__ import annotations
@@ -14,14 +15,13 @@ import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.floor import answered, story
 from benchmarks.measure import ROOT
 from converse_harness import ConverseServer
 
-NODE: Final = Path(__file__).parent / "node"
+NODE: Final = ROOT / "benchmarks" / "node"
 """Where `npm ci` puts aimock."""
 
 AROUND: Final = {"aimock": 5}
@@ -113,7 +113,7 @@ def in_process_of_its_own(name: str, events: int, pause: float = 0.0) -> Generat
     command = (
         [str(shutil.which("node")), str(NODE / "aimock.mjs"), str(deltas), str(1000 * pause)]
         if name == "aimock"
-        else [sys.executable, "-m", "benchmarks.servers", name, str(events), str(pause)]
+        else [sys.executable, "-m", "benchmarks.servers.others", name, str(events), str(pause)]
     )
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdin is not None

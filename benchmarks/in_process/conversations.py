@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
+from statistics import fmean
 from typing import Any, Final
 from unittest.mock import patch
 
-from benchmarks.budgets import Row
-from benchmarks.floor import MODEL
-from benchmarks.measure import Rounds, timed
+from benchmarks.agent import Conversation, uses_tool
+from benchmarks.floor import MODEL, Exchange, kept_patches
+from benchmarks.measure import Rounds, clock, milliseconds, timed
+from benchmarks.rows import Row
 from converse_harness import Endpoint, fake_converse, reply
 from converse_harness.endpoint.history.stage import History
 from converse_harness.endpoint.prompt_cache.rewrites import CacheSummary
@@ -18,6 +21,10 @@ from converse_harness.intercept.clients import create_client
 from converse_harness.stream.http import Request
 
 ROUNDS: Final = 30
+AGENT_ROUNDS: Final = 5
+AGENT_CALLS: Final = 200
+LAST: Final = 10
+"""The calls of an agent, and how many of them are timed."""
 LONG_ROUNDS: Final = 5
 TURNS: Final = 3
 LONG: Final = 40
@@ -34,14 +41,45 @@ USE = {"toolUse": {"name": "get_weather", "input": {"city": "Zürich", "days": 2
 TOOLS = {"tools": [{"toolSpec": {"name": "get_weather", "inputSchema": {"json": {"type": "object"}}}}]}
 
 
-def rows() -> list[Row]:
-    """A tool loop of three turns, and the calls of a long one; the prompt cache."""
+def rows() -> Iterator[Row]:
+    """The last calls of an agent; a tool loop of three turns, and the calls of a long one; the prompt cache."""
     client = create_client()
-    return [
-        _history(client, "history", TURNS, ROUNDS, 3),
-        _history(client, "history long", LONG, LONG_ROUNDS, 1),
-        *_cache(),
-    ]
+    with kept_patches():
+        yield _agent(client)
+        yield _history(client, "history", TURNS, ROUNDS, 3)
+        yield _history(client, "history long", LONG, LONG_ROUNDS, 1)
+    yield from _cache()
+
+
+def _agent(client: Any) -> Row:
+    """The mean of the last calls; the floor makes only these, with the messages of the first agent."""
+    asked: list[dict[str, Any]] = []
+
+    def ours() -> float:
+        spent: list[float] = []
+        asked.clear()
+
+        def ask(arguments: dict[str, Any]) -> dict[str, Any]:
+            started = clock()
+            answer = client.converse(**arguments)
+            spent.append(clock() - started)
+            asked.append(arguments)
+            message: dict[str, Any] = answer["output"]["message"]
+            return message
+
+        with fake_converse(*(uses_tool(turn) for turn in range(AGENT_CALLS))):
+            Conversation(20).run(ask, AGENT_CALLS)
+        del asked[:-LAST]
+        return fmean(spent[-LAST:])
+
+    bare = Exchange("converse", dict, lambda: uses_tool(AGENT_CALLS)).floor()
+
+    def floor() -> float:
+        return fmean(timed(partial(bare.converse, **arguments)) for arguments in asked)
+
+    measured = Rounds(AGENT_ROUNDS, {"ours": ours, "floor": floor})
+    note = f"the client alone {milliseconds(measured.of('floor'))}"
+    return Row("agent", 1000 * measured.over("ours", "floor"), note)
 
 
 def _history(client: Any, name: str, turns: int, rounds: int, loops: int) -> Row:

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from benchmarks.budgets import Row
-from benchmarks.floor import Exchange, planning, read_first, story, telling
+from benchmarks.floor import Exchange, kept_patches, planning, read_first, story, telling
 from benchmarks.measure import Rounds, milliseconds, timed
+from benchmarks.rows import Row
 from converse_harness import fake_converse
 from converse_harness.intercept.clients import create_client
 
 
-def rows() -> list[Row]:
+def rows() -> Iterator[Row]:
     """Shares of streams of two lengths, first events, and what it takes to write the reply."""
     client = create_client()
     writing = Rounds(12, {"write": lambda: timed(lambda: story(1000))})
-    return [
-        *_shares(client, telling(1000), 40, "share cached", "share fresh"),
-        *_shares(client, planning(1000), 40, "share cached tools", "share fresh tools"),
-        *_shares(client, telling(50), 150, "share cached 50", "share fresh 50"),
-        _first(client, telling(50), "first"),
-        _first(client, telling(1000), "first 1000"),
-        _first(client, planning(50), "first tools"),
-        Row("write", 1000 * writing.of("write")),
-    ]
+    with kept_patches():
+        yield from _shares(client, telling(1000), 40, "share cached", "share fresh")
+        yield from _shares(client, planning(1000), 40, "share cached tools", "share fresh tools")
+        yield from _shares(client, telling(50), 150, "share cached 50", "share fresh 50")
+        yield _first(client, telling(50), "first")
+        yield _first(client, telling(1000), "first 1000")
+        yield _first(client, planning(50), "first tools")
+    yield Row("write", 1000 * writing.of("write"))
 
 
 def _shares(client: Any, exchange: Exchange, rounds: int, cached: str, fresh: str) -> list[Row]:

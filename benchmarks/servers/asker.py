@@ -1,11 +1,13 @@
-"""A load generator: `python -m benchmarks.load URL SECONDS CONNECTIONS` asks on that many sockets that stay open.
+"""A load generator: `python -m benchmarks.servers.asker URL SECONDS CONNECTIONS` asks on sockets that stay open.
 
 One small process with raw sockets, so that it keeps any server busy that is written in a language like ours: it looks
-only for the end of each answer. Each request has a prompt of its own. Prints the number of whole answers.
+only for the end of each answer. Each request has a prompt of its own. Prints the number of
+whole answers, and the seconds of the slowest one, from its request to its end.
 """
 
 from __future__ import annotations
 
+import gc
 import selectors
 import socket
 import sys
@@ -25,19 +27,22 @@ def request(host: str, path: str, number: int) -> bytes:
     return head.encode() + b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
-def answers(url: str, seconds: float, connections: int) -> int:
-    """How many answers came whole; asks again on a socket as soon as one has."""
+def answers(url: str, seconds: float, connections: int) -> tuple[int, float]:
+    """How many answers came whole, and the seconds of the slowest; asks again on a socket as soon as one has."""
     parts = urlsplit(url)
     assert parts.hostname is not None
     assert parts.port is not None
     selector = selectors.DefaultSelector()
     asked = whole = 0
+    slowest = 0.0
     tails: dict[socket.socket, bytes] = {}
+    begun: dict[socket.socket, float] = {}
 
     def ask(connection: socket.socket) -> None:
         nonlocal asked
         asked += 1
         tails[connection] = b""
+        begun[connection] = time.perf_counter()
         connection.sendall(request(parts.netloc, parts.path, asked))
 
     for _ in range(connections):
@@ -58,12 +63,14 @@ def answers(url: str, seconds: float, connections: int) -> int:
             tails[connection] = (tails[connection] + data)[-len(END) :]
             if tails[connection] == END:
                 whole += 1
+                slowest = max(slowest, time.perf_counter() - begun[connection])
                 if time.monotonic() < until:
                     ask(connection)
     for opened in tails:
         opened.close()
-    return whole
+    return whole, slowest
 
 
 if __name__ == "__main__":
-    print(answers(sys.argv[1], float(sys.argv[2]), int(sys.argv[3])))
+    gc.disable()  # a pause must be the server's
+    print(*answers(sys.argv[1], float(sys.argv[2]), int(sys.argv[3])))

@@ -1,4 +1,4 @@
-"""Many clients at once: `python -m benchmarks.crowd URL STREAMS` reads that many streams on a socket each.
+"""Many clients at once: `python -m benchmarks.servers.crowd URL STREAMS` reads that many streams on a socket each.
 
 A process of its own, and as little work for each chunk as can be: what is measured is the server. Prints JSON:
 `streams`, the seconds of each stream from its request on; `first`, those until its first body byte.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any, Final
 
-from benchmarks.budgets import Row
-from benchmarks.floor import MODEL, Exchange, asked, asked_with_tools, planning
+from benchmarks.agent import tools
+from benchmarks.floor import MODEL, Exchange, asked, asked_with_tools, kept_patches, planning
 from benchmarks.measure import Rounds, milliseconds, timed
+from benchmarks.rows import Row
 from converse_harness import Fake, fake_converse, reply
 from converse_harness.intercept.clients import create_client
 
@@ -19,9 +21,31 @@ LATER: Final = 3
 CONDITIONS: Final = 1_000
 
 
-def rows() -> list[Row]:
+def rows() -> Iterator[Row]:
     """A client, a fake, calls, conditions."""
-    return [*_clients(), *_calls(), *_tools(), _conditions()]
+    yield from _clients()
+    with kept_patches():
+        yield from _calls()
+        yield from _tool_use()
+        for number in (20, 100):
+            yield _with_tools(number)
+        yield _conditions()
+
+
+def greeting() -> Exchange:
+    """A Converse call with one short message."""
+    return Exchange("converse", asked, lambda: reply.text("Hello!"))
+
+
+def tool_use() -> Exchange:
+    """A ConverseStream call with a tool, answered by a text and a use of the tool."""
+    return Exchange("converse_stream", asked_with_tools, planning(20).answer)
+
+
+def with_tools(number: int) -> Exchange:
+    """A Converse call with that many tools."""
+    configured = tools(number)
+    return Exchange("converse", lambda: {**asked(), "toolConfig": configured}, lambda: reply.text("Hello!"))
 
 
 def _clients() -> list[Row]:
@@ -41,21 +65,21 @@ def _clients() -> list[Row]:
 
 def _calls() -> list[Row]:
     """The fake is opened and closed between calls of the floor, so that caches of the processor are cold."""
-    greeting = Exchange("converse", asked, lambda: reply.text("Hello!"))
-    client, bare = create_client(), greeting.floor()
+    exchange = greeting()
+    client, bare = create_client(), exchange.floor()
 
     def opened() -> float:
-        fake = fake_converse(greeting.answer())
+        fake = fake_converse(exchange.answer())
         opening = timed(fake.open)
-        greeting.call(client)()
+        exchange.call(client)()
         return opening + timed(fake.close)
 
     measured = Rounds(
         ROUNDS,
         {
-            "ours": lambda: _first(client, greeting),
-            "floor": lambda: timed(greeting.call(bare)),
-            "later": lambda: _later(client, greeting),
+            "ours": lambda: _first(client, exchange),
+            "floor": lambda: timed(exchange.call(bare)),
+            "later": lambda: _later(client, exchange),
             "opened": opened,
         },
     )
@@ -66,8 +90,8 @@ def _calls() -> list[Row]:
     ]
 
 
-def _tools() -> list[Row]:
-    exchange = Exchange("converse_stream", asked_with_tools, planning(20).answer)
+def _tool_use() -> list[Row]:
+    exchange = tool_use()
     client, bare = create_client(), exchange.floor()
     measured = Rounds(
         ROUNDS,
@@ -78,6 +102,13 @@ def _tools() -> list[Row]:
         },
     )
     return [_beyond("call tools", "ours", measured), _beyond("call tools later", "later", measured)]
+
+
+def _with_tools(number: int) -> Row:
+    exchange = with_tools(number)
+    client, bare = create_client(), exchange.floor()
+    contestants = {"ours": lambda: _first(client, exchange), "floor": lambda: timed(exchange.call(bare))}
+    return _beyond(f"call {number} tools", "ours", Rounds(ROUNDS // 2, contestants))
 
 
 def _first(client: Any, exchange: Exchange) -> float:
@@ -104,8 +135,7 @@ def _conditions() -> Row:
 
     def called(conditions: int) -> float:
         with fake_converse(unused="allow") as fake:
-            for number in range(conditions):
-                _miss(fake, number)
+            add_misses(fake, conditions)
             fake.always(exchange.answer())
             exchange.call(client)()
             return timed(exchange.call(client))
@@ -114,14 +144,16 @@ def _conditions() -> Row:
     return Row("condition", 1e6 * measured.over("many", "none") / CONDITIONS, "by text, pattern, model and tool")
 
 
-def _miss(fake: Fake, number: int) -> None:
+def add_misses(fake: Fake, conditions: int) -> None:
+    """Add that many `when`s of four kinds that match no call."""
     never = reply.text("never")
-    match number % 4:
-        case 0:
-            fake.when(last_user_text=f"*weather {number}*").always(never)
-        case 1:
-            fake.when(last_user_text=re.compile(f"weather {number}")).always(never)
-        case 2:
-            fake.when(model=f"*{MODEL}-{number}").always(never)
-        case _:
-            fake.when(tool=f"tool_{number}").always(never)
+    for number in range(conditions):
+        match number % 4:
+            case 0:
+                fake.when(last_user_text=f"*weather {number}*").always(never)
+            case 1:
+                fake.when(last_user_text=re.compile(f"weather {number}")).always(never)
+            case 2:
+                fake.when(model=f"*{MODEL}-{number}").always(never)
+            case _:
+                fake.when(tool=f"tool_{number}").always(never)

@@ -1,0 +1,1 @@
+"""What calls execute, counted by callgrind: the gate of the budgets."""

@@ -1,0 +1,1 @@
+"""The loopback server: beside the transport in process, beside other servers, and under load."""
