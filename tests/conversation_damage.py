@@ -111,7 +111,9 @@ def _documents(random: Random, body: Body) -> list[Any]:
 
 
 def _objects(node: Any) -> Iterator[dict[str, Any]]:
-    return (each for each in _inner(node) if isinstance(each, dict))
+    for each in _inner(node):
+        if isinstance(each, dict):
+            yield each
 
 
 def _inner(node: Any) -> Iterator[Any]:

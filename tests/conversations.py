@@ -8,6 +8,7 @@ user's next message, and has cachePoints where clients put them. About half of t
 from __future__ import annotations
 
 import base64
+import re
 from copy import deepcopy
 from random import Random
 from typing import Any, Final, NamedTuple
@@ -157,18 +158,19 @@ class _Talk:
             thought: dict[str, Any] = {"text": f"Thought {self.number}.{self.turn}: {sentence(random)}"}
             thought["signature"] = base64.b64encode(f"signed {self.number} {random.random()}".encode()).decode()
             content.append({"reasoningContent": {"reasoningText": thought}})
-        uses = random.choice((0, 1, 1, 1, 2, 3)) if self.tools else 0
+        names = [each["toolSpec"]["name"] for each in self.tools]
+        names = [each for each in names if re.fullmatch("[a-zA-Z0-9_-]{1,64}", each)]  # others no reply may have
+        uses = random.choice((0, 1, 1, 1, 2, 3)) if names else 0
         if not uses or random.random() < 0.6:
             content.append({"text": sentence(random)})
         for each in range(uses):
-            name = random.choice(self.tools)["toolSpec"]["name"]
             given = {
                 "city": random.choice(("Bern", "Zürich")),
                 "days": random.choice((0, 1, 3)),
                 "deep": [{"on": True}, 1],
             }
             use_id = f"tooluse_{self.number:04}{self.turn:04}{each:02}{random.randrange(10**12):012}"
-            content.append({"toolUse": {"toolUseId": use_id, "name": name, "input": given}})
+            content.append({"toolUse": {"toolUseId": use_id, "name": random.choice(names), "input": given}})
         return content
 
     def goes_on(self, answer: list[dict[str, Any]]) -> None:

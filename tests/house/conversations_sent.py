@@ -55,24 +55,19 @@ _SHORT: Final[dict[str, Callable[[Call], object]]] = {
     "notes": lambda call: ",".join(note.kind for note in call.notes),
     "numbers": lambda call: ",".join(str(note.call) for note in call.notes),
     "parent": lambda call: call.parent and call.parent.number,
-    "read": lambda call: call.cache.read,
-    "written": lambda call: call.cache.written,
-    "source": lambda call: call.cache.from_call,
-    "certain": lambda call: call.cache.certain,
-    "parted": lambda call: call.cache.parted_at and str(call.cache.parted_at),
+    "cache": lambda call: (*call.cache,),
     "turn": attrgetter("turn"),
     "attempt": attrgetter("attempt"),
     "tools": lambda call: len(call.tools),
     "choice": attrgetter("tool_choice"),
     "usage": lambda call: call.response and call.response.usage,
 }
-"""What is printed as it is."""
+"""What is printed as it is. The cache's facts are: read, written, where it parted, the source's number, certain."""
 
 _LONG: Final[dict[str, Callable[[Call], object]]] = {
     "malformed": attrgetter("malformed"),
     "refused": lambda call: call.refusal and (call.refusal.message, call.refusal.inferred_from, call.refusal.model),
     "notes#": lambda call: [(note.text, note.json) for note in call.notes],
-    "parting#": lambda call: call.cache.parted_at,
     "raw": attrgetter("raw"),
     "body": attrgetter("body"),
     "params": attrgetter("params"),
@@ -85,7 +80,6 @@ _LONG: Final[dict[str, Callable[[Call], object]]] = {
     "config": lambda call: (call.inference, call.guardrail),
     "asked": attrgetter("asked"),
     "outline": attrgetter("outline"),
-    "repr": repr,
     "response": lambda call: call.response and asdict(call.response),
     "events": lambda call: [event for event, _ in call.events],
     "answered": lambda call: (call.summary, call.answered.error, call.model_id, call.stands_for),
