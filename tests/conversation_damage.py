@@ -10,9 +10,9 @@ import base64
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, cast
 
 Body = dict[str, Any]
 Damage = Callable[[Random, Body], "bytes | None"]
@@ -97,8 +97,10 @@ def numbers(node: object) -> Iterator[tuple[Any, Any]]:
         yield from numbers(item)
 
 
-def _items(node: Any) -> Iterable[tuple[Any, Any]]:
-    return node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+def _items(node: Any) -> list[tuple[Any, Any]]:
+    if isinstance(node, dict):
+        return [*cast("Body", node).items()]
+    return [*enumerate(cast("list[Any]", node))] if isinstance(node, list) else []
 
 
 def _documents(random: Random, body: Body) -> list[Any]:
@@ -113,7 +115,7 @@ def _documents(random: Random, body: Body) -> list[Any]:
 def _objects(node: Any) -> Iterator[dict[str, Any]]:
     for each in _inner(node):
         if isinstance(each, dict):
-            yield each
+            yield cast("Body", each)
 
 
 def _inner(node: Any) -> Iterator[Any]:
@@ -663,7 +665,7 @@ def wrong_type(random: Random, body: Body) -> None:
     ]
     inner: Any = content[at][next(iter(content[at]))]
     if isinstance(inner, dict) and inner:
-        places += [(inner, random.choice([*inner]))] * 4
+        places += [(inner, random.choice([*cast("Body", inner)]))] * 4
     if "toolConfig" in body:
         spec = tool_specs(body)[0]
         places += [(body["toolConfig"], "tools"), (spec, "name"), (spec, "inputSchema"), (spec["inputSchema"], "json")]

@@ -12,7 +12,9 @@ import re
 from copy import deepcopy
 from random import Random
 from typing import Any, Final, NamedTuple
+from urllib.parse import quote
 
+from converse_harness import Reply, faults, reply
 from converse_harness.bedrock.rules import RuleRequest, refusal_of
 from tests.conversation_damage import DAMAGES, NEVER_KEPT, WORDS, Body, sentence, spelled
 
@@ -58,6 +60,13 @@ _BREAKS: Final = (
     ".broken(faults.one_chunk)",
 )
 
+_PATHS: Final = {
+    "Converse": "converse",
+    "ConverseStream": "converse-stream",
+    "CountTokens": "count-tokens",
+    "InvokeModel": "invoke",
+}
+
 _PNG: Final = base64.b64encode(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1\x08\2\0\0\0").decode()
 
 
@@ -86,6 +95,26 @@ class Asked(NamedTuple):
     later: int
     takes: int | None
     holds: bool
+
+    @property
+    def path(self) -> str:
+        """The path of the request's URL."""
+        return f"/model/{quote(self.model, safe='')}/{_PATHS[self.operation]}"
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the request's body."""
+        return self.body.encode("utf-8", "surrogateescape")
+
+    @property
+    def headers(self) -> tuple[tuple[str, str], ...]:
+        """The header with the number of the attempt."""
+        return (("amz-sdk-request", f"attempt={self.attempt}; max=5"),)
+
+    @property
+    def reply(self) -> Reply | None:
+        """The scripted reply; None if there is none."""
+        return eval(self.answer, {"reply": reply, "faults": faults}) if self.answer else None
 
 
 class _Talk:
@@ -263,7 +292,7 @@ def _asked(
         again = [each for each in before if each.body] if random.random() < 0.06 else []
         if again:
             same = random.choice(again[-6:])
-            damage, text, model = "same_bytes", same.body.encode("utf-8", "surrogateescape"), same.model
+            damage, text, model = "same_bytes", same.data, same.model
         elif random.random() < 0.03:
             damage, model = "model_changed", random.choice((*MODELS, "no.such-model-v1:0"))
         else:

@@ -23,11 +23,10 @@ from pathlib import Path
 from queue import SimpleQueue
 from random import Random
 from typing import Any, Final
-from urllib.parse import quote
 
 import httpx
 
-from converse_harness import Call, ConverseServer, HttpxFake, Reply, ReplyError, UnusedReplies, faults, reply
+from converse_harness import Call, ConverseServer, HttpxFake, ReplyError, UnusedReplies
 from converse_harness.intercept.fake import Fake
 from converse_harness.recordings.chance import DATES
 from converse_harness.server.mounts import EndedAnswers, ServerFake
@@ -39,13 +38,6 @@ _EVERY: Final = 10
 """The cache's rewrites and the tools used are read after this number of requests, and at the end."""
 _CHANCE: Final = re.compile(r"http://127\.0\.0\.1:\d+/[\w-]+| *\b\d+\.\d+ m?s\b")
 """A server's URL, and seconds in the transcript."""
-_PATHS: Final = {
-    "Converse": "converse",
-    "ConverseStream": "converse-stream",
-    "CountTokens": "count-tokens",
-    "InvokeModel": "invoke",
-}
-
 _SHORT: Final[dict[str, Callable[[Call], object]]] = {
     "n": attrgetter("number"),
     "status": attrgetter("status"),
@@ -141,9 +133,9 @@ class Group:
 
     def _ask(self, row: Asked) -> tuple[Sequence[bytes], str]:
         """Script the answer and send the request. Return what came, and the text about the unused answer."""
-        if not row.answer:
+        answer = row.reply
+        if answer is None:
             return self.sends(row), ""
-        answer: Reply = eval(row.answer, {"reply": reply, "faults": faults})
         came: Sequence[bytes] = ()
         try:
             if row.way == "always":
@@ -198,18 +190,6 @@ def _spoil(call: Call) -> None:
         call.params["system"] = []
 
 
-def _path(row: Asked) -> str:
-    return f"/model/{quote(row.model, safe='')}/{_PATHS[row.operation]}"
-
-
-def _body(row: Asked) -> bytes:
-    return row.body.encode("utf-8", "surrogateescape")
-
-
-def _retry(row: Asked) -> tuple[str, str]:
-    return "amz-sdk-request", f"attempt={row.attempt}; max=5"
-
-
 class _Client:
     """A client of httpx. It may hold an answer back until the next one has come."""
 
@@ -222,7 +202,7 @@ class _Client:
         came: list[bytes] = []
         held = [*self.held]
         self.held.clear()
-        manager = self.client.stream("POST", f"{BEDROCK}{_path(row)}", content=_body(row), headers=[_retry(row)])
+        manager = self.client.stream("POST", f"{BEDROCK}{row.path}", content=row.data, headers=row.headers)
         try:
             response = manager.__enter__()
             headers = [item for item in response.headers.multi_items() if item[0].title() not in DATES]
@@ -281,7 +261,7 @@ def _there(
     fake.endpoint.add(partial(EndedAnswers, ended.put))
 
     def sends(row: Asked) -> Sequence[bytes]:
-        came = DATE.sub(b"", over_a_socket(fake.url, _path(row), _body(row), ": ".join(_retry(row))))
+        came = DATE.sub(b"", over_a_socket(fake.url, row.path, row.data, *map(": ".join, row.headers)))
         ended.get(timeout=20)  # the server knows of the end a little later than the client
         return [came]
 
