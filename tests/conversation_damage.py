@@ -104,12 +104,10 @@ def _items(node: Any) -> list[tuple[Any, Any]]:
 
 
 def _documents(random: Random, body: Body) -> list[Any]:
-    """Return the free-form JSON of one kind: inputs of tools, their results, or their schemas."""
+    """Return the free-form JSON of one kind: inputs of tools, or their results."""
     inputs = [content[at]["toolUse"]["input"] for content, at in blocks(body, "toolUse")]
     results = [content[at]["toolResult"]["content"] for content, at in blocks(body, "toolResult")]
-    schemas = [spec["inputSchema"]["json"] for spec in tool_specs(body)] if "toolConfig" in body else []
-    kinds = [each for each in (inputs, results, schemas) if each]
-    return kinds[early(random, kinds)]
+    return random.choice((inputs, results))
 
 
 def _objects(node: Any) -> Iterator[dict[str, Any]]:
@@ -562,13 +560,27 @@ def member_added(random: Random, body: Body) -> None:
 
 
 def number_respelled(random: Random, body: Body) -> None:
-    found = [*numbers(_documents(random, body))]
-    node, key = found[early(random, found)]
+    _respell(random, [*numbers(_documents(random, body))])
+
+
+def schema_respelled(random: Random, body: Body) -> None:
+    _respell(random, [*numbers([spec["inputSchema"]["json"] for spec in tool_specs(body)])])
+
+
+def setting_respelled(random: Random, body: Body) -> None:
+    _respell(random, [*numbers([body.get("inferenceConfig"), body.get("additionalModelRequestFields")])])
+
+
+def _respell(random: Random, found: list[tuple[Any, Any]]) -> None:
+    """Write one of these numbers in another way; 1 and 0 as bools too, which equal them in Python only."""
+    if not found:
+        raise LookupError("no number")
+    node, key = random.choice(found)
     was = node[key]
     others = ["1", "1.0", "true", "1e0", "10e-1"] if was == 1 else ["0", "0.0", "-0.0", "false"]
     if was not in (0, 1):
-        others = [f"{was}.0", f"{was}e0", "null"] if isinstance(was, int) else [f"{was}0"]
-    node[key] = raw(random.choice(others))
+        others = [f"{was}.0", f"{was}e0"] if isinstance(was, int) else [f"{was}0"]
+    node[key] = raw(random.choice([each for each in others if each != json.dumps(was)]))
 
 
 def number_strange(random: Random, body: Body) -> None:
@@ -695,7 +707,8 @@ def nested(random: Random, body: Body) -> bytes:
 DAMAGES: Final[dict[str, tuple[int, Damage]]] = {
     damage.__name__: (weight, damage)
     for weight, damages in {
-        5: (text_changed, answer_changed, number_respelled, keys_reordered),
+        8: (number_respelled, schema_respelled),
+        5: (text_changed, answer_changed, keys_reordered, setting_respelled),
         3: (
             block_removed,
             block_added,
@@ -782,6 +795,9 @@ DAMAGES: Final[dict[str, tuple[int, Damage]]] = {
     for damage in damages
 }
 """The damages by name, each with its weight in the choice."""
+
+NEARLY_EQUAL: Final = ("number_respelled", "schema_respelled", "setting_respelled", "keys_reordered", "key_repeated")
+"""After these damages, Python's `==` may find no difference."""
 
 NEVER_KEPT: Final = frozenset(
     {

@@ -8,6 +8,7 @@ user's next message, and has cachePoints where clients put them. About half of t
 from __future__ import annotations
 
 import base64
+import json
 import re
 from copy import deepcopy
 from random import Random
@@ -16,7 +17,7 @@ from urllib.parse import quote
 
 from converse_harness import Reply, faults, reply
 from converse_harness.bedrock.rules import RuleRequest, refusal_of
-from tests.conversation_damage import DAMAGES, NEVER_KEPT, WORDS, Body, sentence, spelled
+from tests.conversation_damage import DAMAGES, NEARLY_EQUAL, NEVER_KEPT, WORDS, Body, sentence, spelled
 
 DAMAGED: Final = 0.48
 """The part of the requests that are damaged."""
@@ -59,6 +60,8 @@ _BREAKS: Final = (
     ".broken(faults.bad_crc)",
     ".broken(faults.one_chunk)",
 )
+
+_ASKING: Final = ("Converse", "ConverseStream")
 
 _PATHS: Final = {
     "Converse": "converse",
@@ -126,19 +129,22 @@ class _Talk:
         known = random.choice(("claude", "nova")) if self.model == ALIAS else self.model
         self.claude, self.nova = "claude" in known, "nova" in known
         self.caches = (self.claude and "claude-3-haiku" not in known) or self.nova
-        self.points = random.choice(("", "moving", "moving", "two", "static")) if self.caches else ""
         self.shows = self.claude or self.nova
+        self.speaks = "llama" not in known and "mistral" not in known
+        """Whether an answer may have a text beside tool uses."""
         self.stream = random.random() < 0.5 and (self.claude or self.nova or "cohere" in known)
         self.thinks = random.random() < 0.4 and ("claude" in known and "claude-3-haiku" not in known)
         self.tools = [_tool(each, random) for each in range(random.choice((0, 1, 3, 3, 20)))]
+        self.points = random.choice(("", "moving", "moving", "two", "static")) if self.caches else ""
+        if self.nova and self.tools and self.points:
+            self.points = "static"  # Nova takes no cachePoint beside tool results
         length = random.choice((0, 1, 3, 60 if self.points else 2))
         self.rest: Body = {}
         if length:
             self.rest["system"] = [{"text": " ".join(WORDS[each % 8] for each in range(length)) + " You are an agent."}]
         if random.random() < 0.6 or self.thinks:
-            self.rest["inferenceConfig"] = (
-                {"maxTokens": 4000} if self.thinks else {"maxTokens": 500, "temperature": 0.5}
-            )
+            warm: dict[str, Any] = {"maxTokens": random.choice((1, 500)), "temperature": random.choice((0, 0.5, 1))}
+            self.rest["inferenceConfig"] = {"maxTokens": 4000} if self.thinks else warm
         if self.thinks:
             self.rest["additionalModelRequestFields"] = {"thinking": {"type": "enabled", "budget_tokens": 2000}}
         elif self.claude and random.random() < 0.2:
@@ -177,7 +183,8 @@ class _Talk:
             if self.points != "static":
                 users = [each for each in body["messages"] if each["role"] == "user" and each["content"]]
                 for each in users[-1:] if self.points == "moving" else users[-2:]:
-                    each["content"].append(dict(point))
+                    if not each["content"][-1].keys() & {"image", "document"}:
+                        each["content"].append(dict(point))
         return body
 
     def answer(self) -> list[dict[str, Any]]:
@@ -190,7 +197,7 @@ class _Talk:
         names = [each["toolSpec"]["name"] for each in self.tools]
         names = [each for each in names if re.fullmatch("[a-zA-Z0-9_-]{1,64}", each)]  # others no reply may have
         uses = random.choice((0, 1, 1, 1, 2, 3)) if names else 0
-        if not uses or random.random() < 0.6:
+        if not uses or (self.speaks and random.random() < 0.6):
             content.append({"text": sentence(random)})
         for each in range(uses):
             given = {
@@ -263,7 +270,7 @@ def _group(random: Random, group: int, count: int) -> list[Asked]:
     settings = {
         "rules": random.choice(("default", "default", "default", "strict", "warn", "off")),
         "history": random.choice(("note", "note", "fail", "off")),
-        "cache_minimum": random.choice((0, None)),
+        "cache_minimum": random.choice((0, 0, None)),
         "keep_calls": random.choice((None, None, 5)),
         "models": random.choice((None, {ALIAS: MODELS[0]}, {"arn:*": MODELS[5], "cohere.*": MODELS[7]})),
         "unused": random.choice(("fail", "allow")),
@@ -271,34 +278,46 @@ def _group(random: Random, group: int, count: int) -> list[Asked]:
     spoils = random.random() < 0.2
     talks = [_Talk(random, 10 * group + each) for each in range(random.choice((1, 2, 3, 4)))]
     rows: list[Asked] = []
+    same: _Talk | None = None
     while len(rows) < count:
-        talk = random.choice(talks)
-        row, is_last = _asked(random, group, settings, talk, rows, spoils=spoils)
+        talk = same or random.choice(talks)
+        row, same = _asked(random, _Place(group, settings, spoils, rows), talk, plain=same is not None)
         rows.append(row)
-        if is_last or talk.turn > 14:
+        if talk.turn > 14 or (not row.damage and random.random() < 0.01):
             talks[talks.index(talk)] = _Talk(random, 10 * group + len(rows) + 4)
+            same = None
     return rows
 
 
-def _asked(
-    random: Random, group: int, settings: dict[str, Any], talk: _Talk, before: list[Asked], *, spoils: bool
-) -> tuple[Asked, bool]:
-    """Return the next request of a conversation, and whether the conversation ends with it."""
+class _Place(NamedTuple):
+    """What requests of one group share, and the requests before."""
+
+    group: int
+    settings: dict[str, Any]
+    spoils: bool
+    before: list[Asked]
+
+
+def _asked(random: Random, place: _Place, talk: _Talk, *, plain: bool) -> tuple[Asked, _Talk | None]:
+    """Return the next request of a conversation, and the conversation if the same request must come again."""
     content = talk.answer()
     code, arrives = _code(random, content)
     body, model, damage = talk.request(), talk.model, ""
     text: bytes | None = None
-    if random.random() < DAMAGED:
-        again = [each for each in before if each.body] if random.random() < 0.06 else []
-        if again:
-            same = random.choice(again[-6:])
-            damage, text, model = "same_bytes", same.data, same.model
-        elif random.random() < 0.03:
+    if not plain and random.random() < DAMAGED:
+        chance, before = random.random(), [each for each in place.before if each.operation in _ASKING and each.body]
+        if chance < 0.05 and before:
+            again = random.choice(before[-6:])
+            damage, text, model = "same_bytes", again.data, again.model
+        elif chance < 0.12 and before:
+            again = random.choice(before[-2:])
+            (damage, text), model = _twin(random, again), again.model
+        elif chance < 0.15:
             damage, model = "model_changed", random.choice((*MODELS, "no.such-model-v1:0"))
         else:
             damage, text = _damaged(random, body)
     fate = random.choice(("once", "again", "kept")) if damage else "once"
-    if fate == "kept" and (text is not None or damage in NEVER_KEPT or damage == "same_bytes"):
+    if fate == "kept" and (text is not None or damage in NEVER_KEPT):
         fate = "again"
     if fate == "kept" and random.random() < 0.9 and refusal_of(RuleRequest("Converse", model, body)) is not None:
         fate = "again"  # a client corrects most of what Bedrock refuses
@@ -308,34 +327,44 @@ def _asked(
     operation = "ConverseStream" if talk.stream else "Converse"
     chance = random.random()
     if text is None and chance < 0.06:
-        operation = "CountTokens" if chance < 0.05 else "InvokeModel"
-        fate = "again"
+        operation = "InvokeModel" if chance > 0.05 else "CountTokens" if talk.claude or chance < 0.01 else operation
+        fate = fate if operation in _ASKING else "again"
     if operation == "CountTokens":
         counted = {name: body[name] for name in ("messages", "system", "toolConfig") if name in body}
         body = {"input": {"converse": counted}}
     row = Asked(
-        group,
-        settings,
+        place.group,
+        place.settings,
         talk.number,
         damage,
         operation,
         model,
         talk.attempt,
         (spelled(body) if text is None else text).decode("utf-8", "surrogateescape"),
-        "" if random.random() < 0.03 or operation not in ("Converse", "ConverseStream") else code,
+        "" if random.random() < 0.03 or operation not in _ASKING else code,
         random.choice(("script", "script", "always")),
         random.random() < 0.6,
-        spoils,
+        place.spoils,
         random.choice((30, 200, 400)) if random.random() < 0.05 else 0,
         random.randrange(1, 4) if talk.stream and random.random() < 0.05 else None,
         talk.stream and random.random() < 0.1,
     )
-    if fate != "again":
-        if arrives:
-            talk.goes_on(content)
-        else:
-            talk.attempt += 1
-    return row, fate == "once" and random.random() < 0.01
+    if fate != "again" and arrives:
+        talk.goes_on(content)
+    elif fate != "again":
+        talk.attempt += 1
+    return row, talk if damage in NEARLY_EQUAL and fate == "again" and random.random() < 0.7 else None
+
+
+def _twin(random: Random, again: Asked) -> tuple[str, bytes]:
+    """Return nearly the bytes of an earlier request, and what differs."""
+    try:
+        body = json.loads(again.body)
+        name = random.choice(NEARLY_EQUAL)
+        text = DAMAGES[name][1](random, body)
+    except (ValueError, RecursionError, LookupError, AttributeError, TypeError):
+        return "same_bytes", again.data
+    return f"twin_{name}", spelled(body) if text is None else text
 
 
 def _damaged(random: Random, body: Body) -> tuple[str, bytes | None]:
