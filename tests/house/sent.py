@@ -112,14 +112,15 @@ def pauses(answer: Reply, path: str) -> bytes:
 def through_server(server: ConverseServer, answer: Reply, path: str) -> bytes:
     """What comes over a socket, twice."""
     with server.script(answer.times(2), unused="allow") as fake:
-        return b"|".join(_over_a_socket(fake.url, path) for _ in range(2))
+        return b"|".join(over_a_socket(fake.url, path) for _ in range(2))
 
 
-def _over_a_socket(base: str, path: str) -> bytes:
+def over_a_socket(base: str, path: str, body: bytes = BODY, *headers: str) -> bytes:
+    """What the server at the URL `base` answers to one POST, until the answer or the connection ends."""
     url = urlsplit(base)
     with socket.create_connection((url.hostname or "", url.port or 0), timeout=10) as client:
-        head = ("Host: x", f"Content-Length: {len(BODY)}", "", "")
-        client.sendall("\r\n".join((f"POST {url.path}{path} HTTP/1.1", *head)).encode() + BODY)
+        head = ("Host: x", f"Content-Length: {len(body)}", *headers, "", "")
+        client.sendall("\r\n".join((f"POST {url.path}{path} HTTP/1.1", *head)).encode() + body)
         came = bytearray()
         try:
             while not _is_whole(came) and (data := client.recv(65536)):
