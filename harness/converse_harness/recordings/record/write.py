@@ -281,6 +281,7 @@ class ForwardedExchange(Exchange):
         if self.call.answered.outcome == "still running":
             self.captured.running = False  # first, because the live page reads nothing of a call that is over
             self.call.answered.end(outcome)
+            self.call.release()
 
 
 class _CapturedAnswer(ForwardedAnswer):
