@@ -796,7 +796,14 @@ DAMAGES: Final[dict[str, tuple[int, Damage]]] = {
 }
 """The damages by name, each with its weight in the choice."""
 
-NEARLY_EQUAL: Final = ("number_respelled", "schema_respelled", "setting_respelled", "keys_reordered", "key_repeated")
+NEARLY_EQUAL: Final = (
+    "number_respelled",
+    "schema_respelled",
+    "schema_respelled",  # twice, since the rules look at the type of no other number
+    "setting_respelled",
+    "keys_reordered",
+    "key_repeated",
+)
 """After these damages, Python's `==` may find no difference."""
 
 NEVER_KEPT: Final = frozenset(

@@ -250,7 +250,7 @@ def _tool(number: int, random: Random) -> dict[str, Any]:
         "properties": {
             "city": {"type": "string", "description": "Name of the city"},
             "days": {"type": "integer", "minimum": 1, "maximum": 14, "default": random.choice((0, 1))},
-            "deep": {"type": "array", "items": {"type": "object", "additionalProperties": True}},
+            "deep": {"type": "array", "uniqueItems": False, "items": {"type": "object", "additionalProperties": True}},
         },
         "required": ["city"],
     }
@@ -311,7 +311,8 @@ def _asked(random: Random, place: _Place, talk: _Talk, *, plain: bool) -> tuple[
             damage, text, model = "same_bytes", again.data, again.model
         elif chance < 0.12 and before:
             again = random.choice(before[-2:])
-            (damage, text), model = _twin(random, again), again.model
+            near = twin(random, again)
+            damage, text, model = near.damage, near.data, near.model
         elif chance < 0.15:
             damage, model = "model_changed", random.choice((*MODELS, "no.such-model-v1:0"))
         else:
@@ -356,15 +357,16 @@ def _asked(random: Random, place: _Place, talk: _Talk, *, plain: bool) -> tuple[
     return row, talk if damage in NEARLY_EQUAL and fate == "again" and random.random() < 0.7 else None
 
 
-def _twin(random: Random, again: Asked) -> tuple[str, bytes]:
-    """Return nearly the bytes of an earlier request, and what differs."""
+def twin(random: Random, row: Asked) -> Asked:
+    """Return a request that nearly equals another one, or the same one if its body has no place for a difference."""
     try:
-        body = json.loads(again.body)
+        body = json.loads(row.body)
         name = random.choice(NEARLY_EQUAL)
         text = DAMAGES[name][1](random, body)
     except (ValueError, RecursionError, LookupError, AttributeError, TypeError):
-        return "same_bytes", again.data
-    return f"twin_{name}", spelled(body) if text is None else text
+        return row._replace(damage="same_bytes")
+    text = spelled(body) if text is None else text
+    return row._replace(damage=f"twin_{name}", body=text.decode("utf-8", "surrogateescape"))
 
 
 def _damaged(random: Random, body: Body) -> tuple[str, bytes | None]:
