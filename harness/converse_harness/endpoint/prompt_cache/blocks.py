@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from converse_harness.bedrock.models import Caching, Model
 from converse_harness.bedrock.request_items import RequestItems
 from converse_harness.endpoint.usage import blocks_of, thoughts_dropped, tools_weight
+from converse_harness.json_values import object_of
 from converse_harness.stream.chunk import weigh
 
 IMAGES: Final = "images"
@@ -128,7 +129,7 @@ def _earlier(items: RequestItems, start: bytes, weight: float, dropped: int) -> 
 
 def settings_of(items: RequestItems) -> dict[str, Any]:
     """Return the settings of a request, by path, whose change makes a model forget the cached messages."""
-    fields: Mapping[str, Any] = items.body.get("additionalModelRequestFields") or {}
+    fields = object_of(items.body.get("additionalModelRequestFields"))  # free-form JSON
     config: Mapping[str, Any] = items.body.get("toolConfig") or {}
     choice: object = config.get("toolChoice") or ({"auto": {}} if config.get("tools") else None)
     thinking = {f"additionalModelRequestFields.{name}": fields[name] for name in _THINKING if name in fields}
