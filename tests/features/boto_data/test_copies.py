@@ -9,7 +9,7 @@ import pickle
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -35,16 +35,22 @@ ENDPOINTS = st.fixed_dictionaries(
 def written(value: Any) -> None:
     """Write into every object and list of a value."""
     if isinstance(value, dict):
-        for each in value.values():
+        members = cast("dict[str, Any]", value)
+        for each in members.values():
             written(each)
-        value["more"] = 1
+        members["more"] = 1
     elif isinstance(value, list):
-        for each in value:
+        items = cast("list[Any]", value)
+        for each in items:
             written(each)
-        value.append(1)
+        items.append(1)
 
 
-@given(st.tuples(DATA, st.just(copies_of)) | st.tuples(ENDPOINTS, st.just(copies_of_endpoints)))
+def pickled(value: Any) -> Any:
+    return pickle.loads(pickle.dumps(value))
+
+
+@given(st.tuples(DATA, st.just(copies_of)) | st.tuples(DATA | ENDPOINTS, st.just(copies_of_endpoints)))
 def test_a_copy_is_equal_and_shares_nothing(drawn: tuple[Any, Callable[[Any], Callable[[], Any]]]) -> None:
     data, copies = drawn
     before = json.dumps(data)
@@ -82,7 +88,7 @@ METHODS: list[Callable[[Any, str], object]] = [
     lambda value, _: value.copy(),
     lambda value, _: copy.copy(value),
     lambda value, _: copy.deepcopy(value),
-    lambda value, _: pickle.loads(pickle.dumps(value)),
+    lambda value, _: pickled(value),
     lambda value, _: json.dumps(value),
     lambda value, name: value | {name: 2},
     lambda value, name: {name: 2} | value,
@@ -110,9 +116,7 @@ def test_a_lazy_object_does_what_a_dict_does(steps: list[tuple[Callable[[Any, st
     assert json.dumps(lazy) == json.dumps(plain)
 
 
-@pytest.mark.parametrize(
-    "make", [LazyObject.copy, copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))]
-)
+@pytest.mark.parametrize("make", [LazyObject.copy, copy.copy, copy.deepcopy, pickled])
 def test_what_is_made_of_a_lazy_object_is_plain(make: Callable[[Any], Any]) -> None:
     assert type(make(LazyObject({"name": marshal.dumps([1])}))) is dict
 

@@ -32,8 +32,11 @@ def copies_of_endpoints(data: Any) -> Callable[[], Any]:
     reads, and the client needs one of them. Models are not copied in parts, because libraries in C (pydantic, orjson)
     read a dict without `__getitem__`.
     """
-    partitions = data["partitions"]
-    services = [{name: marshal.dumps(each) for name, each in one["services"].items()} for one in partitions]
+    try:
+        partitions = data["partitions"]
+        services = [{name: marshal.dumps(each) for name, each in one["services"].items()} for one in partitions]
+    except (AttributeError, KeyError, TypeError):  # a format that no botocore has yet
+        return copies_of(data)
     make_rest = copies_of({**data, "partitions": [{**one, "services": None} for one in partitions]})
 
     def make() -> Any:
