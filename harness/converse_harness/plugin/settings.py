@@ -253,7 +253,7 @@ _MARKER: Final = "@pytest.mark.converse"
 
 def check_run(config: pytest.Config) -> None:
     """Check the settings of the command line and the ini file. Raises UsageError for the first invalid setting."""
-    for name in ("patches", "notes", "stale", *_OF_FEATURES):
+    for name in ("patches", "notes", "stale"):
         chosen(config, name)
     _of_run(config)
 

@@ -78,13 +78,14 @@ def test_an_inner_run_leaves_the_data_to_the_outer_run(watched: pytest.Pytester)
         """
         import botocore.loaders
 
-        pytest_plugins = ["pytester"]
-        read = botocore.loaders.JSONFileLoader.load_file
-
         def test_outer(pytester):
-            pytester.makepyfile("def test_inner(): import botocore.loaders")
-            pytester.runpytest_inprocess().assert_outcomes(passed=1)
-            assert botocore.loaders.JSONFileLoader.load_file is read
+            botocore.outer = botocore.loaders.JSONFileLoader.load_file
+            pytester.makepyfile(
+                "import botocore.loaders\\n"
+                "def test_inner(): assert botocore.loaders.JSONFileLoader.load_file is botocore.outer"
+            )
+            pytester.runpytest_inprocess("-p", "converse_harness.plugin").assert_outcomes(passed=1)
+            assert botocore.loaders.JSONFileLoader.load_file is botocore.outer
         """
     )
     result = watched.runpytest_subprocess("-p", "pytester")
@@ -119,7 +120,7 @@ def timed(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.P
     return project
 
 
-LINE = "converse-harness: in * tests, new sessions of botocore read its data files: *"
+LINE = "converse-harness: in * test*, new sessions of botocore read its data files: *"
 SAID = (
     "converse-harness: in 3 tests, new sessions of botocore read its data files: 4.0 s of CPU. With "
     "`converse_boto_data = session`, they are read once in a run."
