@@ -33,8 +33,9 @@ class Feature(NamedTuple):
 
     `lines` is its budget of lines of code. `commands` maps its commands to their texts in `--help`; the module of a
     command is `command`. `plugin` is a class of hooks of pytest in the module `hooks`. `options` maps the options of
-    the command line (without `--converse-`) to the arguments of `addoption`. If one of the options is given, the class
-    is called with pytest's config, and the object is registered as a plugin of pytest.
+    the command line (without `--converse-`) to the arguments of `addoption`. If one of the options is given, or one of
+    the `settings` does not have its default, the class is called with pytest's config, and the object is registered as
+    a plugin of pytest.
     """
 
     sentence: str
@@ -42,6 +43,17 @@ class Feature(NamedTuple):
     commands: Mapping[str, str] = _NONE
     plugin: str = ""
     options: Mapping[str, Mapping[str, Any]] = _NONE
+    settings: Mapping[str, tuple[str, Mapping[str, str]]] = _NONE
+    """Maps each ini setting (without `converse_`) to its subject, and to its choices with their meanings.
+
+    The first choice is the default.
+    """
+    on_import: Mapping[str, str] = _NONE
+    """Maps the name of another library's module to a function, named as "module.function".
+
+    In a run of pytest, the function is called with pytest's config and the module, when the module is imported or if it
+    is imported already.
+    """
     command_options: Mapping[str, Mapping[str, CommandOption]] = _NONE
     """Maps a command of the core to the options, such as "--html", that the feature adds to it."""
     names: Mapping[str, str] = _NONE
@@ -163,6 +175,21 @@ FEATURES: Final[Mapping[str, Feature]] = {
             },
         },
     ),
+    "boto_data": Feature(
+        "Read botocore's data files once in a run of pytest.",
+        lines=350,
+        plugin="BotoDataHooks",
+        settings={
+            "boto_data": (
+                "how often botocore reads its data files",
+                {
+                    "session": "once in a run of pytest; each session of botocore or boto3 gets copies",
+                    "off": "in each session of botocore or boto3; the summary states what that costs",
+                },
+            ),
+        },
+        on_import={"botocore.loaders": "loading.botocore_imported"},
+    ),
     "doctor": Feature(
         "Print what may keep a fake from working here.",
         lines=450,
@@ -207,6 +234,12 @@ def functions_given(command: str, given: object) -> Iterator[tuple[str, Callable
         for name, option in row.command_options.get(command, _NONE).items():
             if getattr(given, name.lstrip("-").replace("-", "_")) not in (None, False):
                 yield name, _named_in(feature, option.function)
+
+
+def functions_on_import(module: str) -> list[Callable[[Any, Any], object]]:
+    """Import and return the functions that features want to be called when a run imports this module."""
+    rows = FEATURES.items()
+    return [_named_in(feature, row.on_import[module]) for feature, row in rows if module in row.on_import]
 
 
 def module_of(feature: str, name: str) -> Any:

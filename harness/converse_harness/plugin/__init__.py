@@ -154,8 +154,33 @@ def pytest_configure(config: pytest.Config) -> None:
 
         tally_of(config)
     for name, feature in FEATURES.items():
-        if any(config.getoption(f"--converse-{option}") not in (None, False, []) for option in feature.options):
+        if settings.is_asked(config, feature):
             plugins.register(getattr(module_of(name, "hooks"), feature.plugin)(config), f"converse_{name}")
+    _await_imports(config)
+
+
+def _await_imports(config: pytest.Config) -> None:
+    """Call the functions of features that wait for a module, when the run imports it."""
+    from converse_harness.features import FEATURES, functions_on_import
+    from converse_harness.imports import ImportHook
+
+    modules = frozenset(module for feature in FEATURES.values() for module in feature.on_import)
+
+    def imported(module: Any) -> None:
+        for function in functions_on_import(module.__name__):
+            function(config, module)
+
+    hook = ImportHook(modules, imported)
+
+    def remove() -> None:
+        while hook in sys.meta_path:
+            sys.meta_path.remove(hook)
+
+    if modules:
+        sys.meta_path.insert(0, hook)
+        config.add_cleanup(remove)
+    for name in modules & sys.modules.keys():
+        imported(sys.modules[name])
 
 
 _GUARD: Final = "converse_guard"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import pytest
 
-from converse_harness.features import FEATURES
+from converse_harness.features import FEATURES, Feature
 from converse_harness.recordings.names import FAILED, MODES
 from converse_harness.settings import SETTINGS, YES_OR_NO, Allowed, Settings, check_settings
 
@@ -42,6 +42,9 @@ OF_RUN: Final[Mapping[str, tuple[str, Mapping[Any, str]]]] = {
 }
 """Maps each setting of a whole run to its subject, and to its choices with their meanings. The first choice is the
 default."""
+
+_OF_FEATURES: Final = {name: row for feature in FEATURES.values() for name, row in feature.settings.items()}
+"""Maps each setting of a feature to its subject and its choices, as `OF_RUN` does."""
 
 NOTE: Final = "converse_note"
 """The name of a pytest user property in the teardown report of a test. The value is a note as JSON."""
@@ -105,30 +108,44 @@ def add_options(parser: pytest.Parser) -> None:
             parser.addini(f"converse_{name}", f"the default of {option}", default=setting.text(setting.default))
     for name, (about, choices) in OF_RUN.items():
         default, *_ = choices
-        listed = "; ".join(f"{choice}: {meaning}" for choice, meaning in choices.items())
-        meaning = f"{about} (default: {default}). {listed}"
         option = f"--converse-{name.replace('_', '-')}"
-        group.addoption(option, choices=[*choices], default=None, help=meaning)
+        group.addoption(option, choices=[*choices], default=None, help=_with_choices(about, choices))
         parser.addini(f"converse_{name}", f"the default of {option}", default=default)
     for feature in FEATURES.values():
         for name, arguments in feature.options.items():
             group.addoption(f"--converse-{name}", **arguments)
+        for name, (about, choices) in feature.settings.items():
+            default, *_ = choices
+            parser.addini(f"converse_{name}", _with_choices(about, choices), default=default)
     for name, (kind, standard, meaning) in _ONLY_INI.items():
         parser.addini(f"converse_{name}", meaning, kind, standard)
+
+
+def _with_choices(about: str, choices: Mapping[Any, str]) -> str:
+    default, *_ = choices
+    listed = "; ".join(f"{choice}: {meaning}" for choice, meaning in choices.items())
+    return f"{about} (default: {default}). {listed}"
 
 
 def chosen(config: pytest.Config, name: str) -> str:
     """Return a setting of the run from the command line, or otherwise from the ini file.
 
-    Raises UsageError for an invalid value.
+    The setting is one of `OF_RUN` or of a feature. Raises UsageError for an invalid value.
     """
     # `early` is for calls before pytest has parsed all options
     early = getattr(config.known_args_namespace, f"converse_{name}", None)
     choice = str(config.getoption(f"converse_{name}", None) or early or config.getini(f"converse_{name}"))
-    _, choices = OF_RUN[name]
+    _, choices = OF_RUN.get(name) or _OF_FEATURES[name]
     if choice not in choices:
         raise pytest.UsageError(f"converse_{name} = {choice}: one of {', '.join(choices)}.")
     return choice
+
+
+def is_asked(config: pytest.Config, feature: Feature) -> bool:
+    """Whether one of a feature's options is given, or one of its settings does not have its default."""
+    given = (config.getoption(f"--converse-{option}") not in (None, False, []) for option in feature.options)
+    defaults = ((name, next(iter(choices))) for name, (_, choices) in feature.settings.items())
+    return any(given) or any(chosen(config, name) != default for name, default in defaults)
 
 
 def models_of(config: pytest.Config) -> dict[str, str]:
