@@ -53,6 +53,16 @@ UNPINNED = (
 REHEARSED = ("strands", "langchain_aws", "pydantic_ai")
 """The clients of the matrix that the session `rehearsal` runs. Each of them installs boto3."""
 NEIGHBOURS = ("granian>=2", "langchain-aws>=1.0", "moto>=5.1")
+RIVALS = (
+    "boto3>=1.40",
+    "strands-agents>=1.40",
+    "cassetter>=0.16",
+    "moto>=5.1",
+    "pytest-httpserver>=1.1",
+    "pytest-recording>=0.13",
+    "vcrpy>=8",
+)
+"""What the benchmarks are measured with and beside; aimock comes from npm."""
 BADDAY = ("strands", "langchain_aws", "pydantic_ai", "litellm_sync")
 FLOOR_SUITES = (
     "tests/bedrock",
@@ -413,10 +423,17 @@ def history(session: nox.Session) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """Measure the budgets of time, and print for each its ratio, its budget and the verdict."""
-    install(session, extra="[test]")
+    install(session, *RIVALS)  # not [test]: its packages would make the start of pytest longer than a new user's
     if shutil.which("npm"):  # without npm, the report lists the measurements that are missing
         session.run("npm", "ci", "--prefix", "benchmarks/node", external=True)
     session.run("python", "-m", "benchmarks", *session.posargs)
+
+
+@nox.session
+def instructions(session: nox.Session) -> None:
+    """Count the instructions of calls under callgrind, and compare them with their budgets; needs valgrind."""
+    install(session, *RIVALS)
+    session.run("python", "-m", "benchmarks", "--instructions")
 
 
 shared: dict[str, object] = {"MATRIX": MATRIX, "ASYNCIO": ASYNCIO, "PYTEST": PYTEST}

@@ -90,7 +90,12 @@ def _each(folder: Path) -> Iterator[Row]:
     measured = Rounds(
         PLUGIN_ROUNDS, {name: partial(cpu_of_pytest, only(*names), folder, {}) for name, names in kept.items()}
     )
+    loads = ", ".join(sorted(entry.name for entry in entry_points(group="hypothesis")))
+    notes = {
+        "hypothesispytest": f"at the end of each run it imports hypothesis, which loads: {loads}",
+        "documented": " ".join(f"-p no:{name}" for name in LEFT_OUT),
+    }
     yield Row("start none", 1000 * measured.of("none"))
     for name in kept:
         if name != "none":
-            yield Row(f"start {name}", 1000 * measured.over(name, "none"))
+            yield Row(f"start {name}", 1000 * measured.over(name, "none"), notes.get(name, ""))

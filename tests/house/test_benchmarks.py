@@ -126,7 +126,7 @@ def test_a_gate_that_does_not_hold_ends_a_run_with_1(name: str, value: float | N
 
 
 def test_without_valgrind_no_instructions_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shutil.which", lambda name: None)
+    monkeypatch.setenv("PATH", "")
     subject = measure("instructions", count.rows)
     assert (subject.failure, {(row.value, row.note) for row in subject.rows}) == (
         "",
