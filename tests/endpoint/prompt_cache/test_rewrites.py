@@ -224,8 +224,9 @@ def test_a_stream_that_breaks_wrote_and_nobody_can_be_certain(answer: Reply) -> 
         ),
         ({}, {"inferenceConfig": {"temperature": 0.5}}, None),
         ({}, {"additionalModelRequestFields": {"top_k": 5}}, None),
+        ({}, {"additionalModelRequestFields": 5}, None),
     ],
-    ids=["toolChoice", "thinking", "an image", "an image of a tool", "temperature", "another field"],
+    ids=["toolChoice", "thinking", "an image", "an image of a tool", "temperature", "another field", "a number"],
 )
 def test_settings_that_make_claude_forget_the_messages_alone(first: Json, second: Json, reads: bool | None) -> None:
     session, tools = Session(), [tool("look"), POINT]
