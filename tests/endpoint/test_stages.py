@@ -352,3 +352,22 @@ def test_an_error_at_the_end_fails_whatever_may_stay_unused(unused: Literal["fai
         "over budget"
     ]
     assert str(raised.value) == str(fake.failures()[0])
+
+
+class LeftReplies(Stage):
+    """A stage that says what is unused. `asked` counts how often."""
+
+    leaves_only_unused = True
+    asked = 0
+
+    def leftovers(self) -> Sequence[str]:
+        self.asked += 1
+        return ["one reply"]
+
+
+def test_what_is_unused_is_not_collected_if_it_is_allowed() -> None:
+    with fake_converse(unused="allow") as allowing:
+        silent = allowing.endpoint.add(LeftReplies)
+    with pytest.raises(UnusedReplies, match="one reply"), fake_converse() as strict:
+        asked = strict.endpoint.add(LeftReplies)
+    assert (silent.asked, asked.asked) == (0, 1)

@@ -231,10 +231,13 @@ class Endpoint:
 
         Without `unused`, and if a stage is lenient, those of the class UnusedReplies are left out.
         """
-        left = [each for leftovers in self._on.leftovers for each in leftovers()]
+        stages = self.stages
+        allowed = not unused or any(stage.lenient for stage in stages)
+        asked = [stage for stage in stages if not (allowed and stage.leaves_only_unused)]
+        left = [each for stage in asked for each in stage.leftovers()]
         lines = [each for each in left if isinstance(each, str)]
         errors = [each for each in left if not isinstance(each, str)]
-        if not unused or any(stage.lenient for stage in self.stages):
+        if allowed:
             return [each for each in errors if not isinstance(each, UnusedReplies)]
         return [UnusedReplies(mask("\n".join(lines))), *errors] if lines else errors
 

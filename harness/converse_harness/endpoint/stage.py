@@ -80,6 +80,9 @@ class Stage:
     answers_refused: ClassVar[bool] = False
     """Whether `source` is also asked for a call that Bedrock would refuse, as for an answer that Bedrock has given."""
 
+    leaves_only_unused: ClassVar[bool] = False
+    """Whether `leftovers` returns only what is unused. Then it is not called if the test may leave replies unused."""
+
     lenient: bool = False
     """Whether the test may leave replies unused, for example because a changed reply may end the client's work."""
 
@@ -172,7 +175,6 @@ class StageHooks:
     sending: tuple[Callable[[Call, Reply, HttpResponse], HttpResponse], ...]
     ended: tuple[Callable[[Call], None], ...]
     forgotten: tuple[Callable[[Call], None], ...]
-    leftovers: tuple[Callable[[], Sequence[str | Exception]], ...]
 
     def __init__(self, stages: Sequence[Stage]) -> None:
         for name, indexes in _overridden(tuple([type(each) for each in stages])).items():

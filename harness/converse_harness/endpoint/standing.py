@@ -74,6 +74,7 @@ class Conditions(Stage):
     """Answers with the replies of `when`, and with those of `on_operation`."""
 
     position = "in the script"
+    leaves_only_unused = True
 
     def source(self, call: Call) -> Slot | None:
         """Return the first reply whose condition the call meets."""
@@ -125,6 +126,7 @@ class RepliesInOrder(Stage):
     """Answers with the replies of `script` in order, and then with the reply of `always`."""
 
     position = "in the script"
+    leaves_only_unused = True  # of a long recording, the text about what is unused takes a second
 
     def source(self, call: Call) -> Slot | None:
         """Return the next reply."""
