@@ -368,6 +368,8 @@ class LeftReplies(Stage):
 def test_what_is_unused_is_not_collected_if_it_is_allowed() -> None:
     with fake_converse(unused="allow") as allowing:
         silent = allowing.endpoint.add(LeftReplies)
-    with pytest.raises(UnusedReplies, match="one reply"), fake_converse() as strict:
-        asked = strict.endpoint.add(LeftReplies)
+    strict = fake_converse()
+    asked = strict.endpoint.add(LeftReplies)
+    with pytest.raises(UnusedReplies, match="one reply"):
+        strict.check()
     assert (silent.asked, asked.asked) == (0, 1)

@@ -151,8 +151,8 @@ class Conversation:
         turns: list[_ReadTurn] = []
         before: Call | None = None
         for turn, read in zip_longest(history.turns, known):
-            holds = read is not None and self._still_holds(read, before)
-            turns.append(read if holds else self._found(history, turn, before))
+            holding = read if read is not None and self._still_holds(read, before) else None
+            turns.append(holding or self._found(history, turn, before))
             found = turns[-1].found
             before = found[-1].answer.call if found else before
         call.keep(ParentOfCall, ParentOfCall(before))
