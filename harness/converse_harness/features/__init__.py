@@ -2,9 +2,10 @@
 
 A feature imports the core. The core imports no feature: it reads this table, and imports what a row names when it is
 needed. This module imports nothing of the project.
-"""
 
-from __future__ import annotations
+Every start of pytest imports this module. It does without `from __future__ import annotations`, because a NamedTuple
+would compile each annotation.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import reduce
