@@ -5,7 +5,7 @@ callgrind, which the parent starts with `--dump-before=getppid`. The loops of th
 which botocore was never patched. `--seconds` prints the CPU seconds of one call of each loop instead.
 
 Only the call is counted: its arguments and its reply are made before, and what opening and closing a fake takes is
-counted by a loop of its own, `open NAME`.
+counted by a loop of its own, `open`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
+from unittest.mock import patch
 
 from benchmarks.agent import Conversation, asked_in_process, uses_tool
 from benchmarks.floor import Exchange, kept_patches, story, telling
@@ -31,13 +32,14 @@ from benchmarks.measure import timed
 from converse_harness import fake_converse
 from converse_harness.endpoint.expected_refusals.expected import ExpectedRefusals
 from converse_harness.endpoint.prompt_cache.stage import PromptCaching
+from converse_harness.endpoint.stage import Stage
 from converse_harness.endpoint.stages import STAGES
 from converse_harness.endpoint.standing import Conditions, Recordings
 from converse_harness.intercept.clients import create_client
 
 CONDITIONS: Final = 1_000
 REPLAYED_EVENTS: Final = 50
-UNUSED: Final = (Conditions, Recordings, ExpectedRefusals, PromptCaching)
+UNUSED: Final[tuple[type[Stage], ...]] = (Conditions, Recordings, ExpectedRefusals, PromptCaching)
 """The stages that a Converse call does not use."""
 
 SECONDS_ROUNDS: Final = 5
@@ -78,12 +80,13 @@ def ours(folder: Path) -> Iterator[tuple[str, Loop]]:
     client = create_client()
     for name, (exchange, short, long) in CALLS.items():
         yield name, Loop(make.in_fakes(client, exchange()), short, long)
-        yield f"open {name}", Loop(make.in_fakes(client, exchange(), asks=False), short, long)
     yield "first", Loop(make.first_events(client, telling(50), opens=True), 5, 15)
-    yield "open first", Loop(make.in_fakes(client, telling(50), asks=False), 5, 15)
-    stages = tuple(stage for stage in STAGES if stage not in UNUSED)
-    for name, asks in (("needed stages", True), ("open needed stages", False)):
-        yield name, Loop(make.with_stages(stages, make.in_fakes(client, greeting(), asks=asks)), 10, 40)
+    yield "open", Loop(make.repeated(make.opened), 10, 40)
+    for name, left_out in (("all stages", ()), ("needed stages", UNUSED)):
+        stages = tuple(stage for stage in STAGES if stage not in left_out)
+        with patch("converse_harness.endpoint.STAGES", stages), fake_converse() as fake:
+            fake.always(greeting().answer())
+            yield name, Loop(make.plain_calls(client, greeting()), 10, 40)
     with fake_converse() as fake:
         fake.always(telling(1_000).answer())
         yield "share cached", Loop(make.plain_calls(client, telling(1_000)), 1, 3)

@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
-from unittest.mock import patch
 
 from benchmarks.agent import Conversation, asked_in_process, uses_tool
 from benchmarks.floor import Exchange, read_first, telling
@@ -34,17 +33,16 @@ def _each(calls: list[Callable[[], object]]) -> None:
         call()
 
 
-def in_fakes(client: Any, exchange: Exchange, *, asks: bool = True) -> Prepare:
-    """Each call is the only one of its fake; without `asks`, the fakes are only opened and closed."""
+def in_fakes(client: Any, exchange: Exchange) -> Prepare:
+    """Each call is the only one of its fake."""
 
     def prepare(number: int) -> Callable[[], None]:
         calls = [(exchange.answer(), exchange.call(client)) for _ in range(number)]
 
         def work() -> None:
             for answer, call in calls:
-                with fake_converse(answer, unused="allow"):
-                    if asks:
-                        call()
+                with fake_converse(answer):
+                    call()
 
         return work
 
@@ -61,7 +59,7 @@ def first_events(client: Any, exchange: Exchange, *, opens: bool = False) -> Pre
             for answer, first, close in calls:
                 with ExitStack() as stack:
                     if opens:
-                        stack.enter_context(fake_converse(answer, unused="allow"))
+                        stack.enter_context(fake_converse(answer))
                     first()
                     close()
 
@@ -70,21 +68,14 @@ def first_events(client: Any, exchange: Exchange, *, opens: bool = False) -> Pre
     return prepare
 
 
-def with_stages(stages: tuple[Any, ...], prepare: Prepare) -> Prepare:
-    def prepared(number: int) -> Callable[[], None]:
-        work = prepare(number)
-
-        def patched() -> None:
-            with patch("converse_harness.endpoint.STAGES", stages):
-                work()
-
-        return patched
-
-    return prepared
-
-
 def repeated(work: Callable[[], object]) -> Prepare:
     return lambda number: lambda: _each([work] * number)
+
+
+def opened() -> None:
+    """Open and close a fake without a reply, because closing one with an unused reply takes longer."""
+    with fake_converse():
+        pass
 
 
 def replayed(path: Path, client: Any, exchange: Exchange) -> None:

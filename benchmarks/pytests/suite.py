@@ -18,7 +18,8 @@ STRANDS_FIRST: Final = 5
 STRANDS_TESTS: Final = 40
 STRANDS_ROUNDS: Final = 3
 
-SETTING: Final = "converse_boto_data = session"
+KEPT: Final = "converse_boto_data = session"
+NOT_KEPT: Final = "converse_boto_data = off"
 UNKNOWN: Final = "Unknown config option: converse_boto_data"
 
 STREAM: Final = """
@@ -85,23 +86,25 @@ def _ms(measured: Rounds, name: str, floor: str) -> float:
 
 def _strands(folder: Path) -> Iterator[Row]:
     files = {"empty": FILES["empty"], "plain": STRANDS}
-    kept = replace(STRANDS, ini=f"{SETTING}\n")
-    if known := _is_known(folder, kept):
-        files["kept"] = kept
+    kept = replace(STRANDS, ini=f"{KEPT}\n")
+    if known := _is_known(folder / "setting", kept):
+        files |= {"kept": kept, "plain": replace(STRANDS, ini=f"{NOT_KEPT}\n")}
     measured = measured_tests(folder, STRANDS_ROUNDS, STRANDS_FIRST, STRANDS_TESTS, files)
     if known:
-        yield Row("strands", _ms(measured, "kept", "empty"), f"`{SETTING}`")
+        yield Row("strands", _ms(measured, "kept", "empty"), f"`{KEPT}`")
     else:
-        yield Row("strands", None, f"this version has no setting `{SETTING}`")
+        yield Row("strands", None, f"this version has no setting `{KEPT}`")
     yield Row("strands plain", _ms(measured, "plain", "empty"), "`BedrockModel` and `Agent` are made in the test")
 
 
 def _is_known(folder: Path, file: FileOfTests) -> bool:
     """Whether pytest takes the setting of the file; any other failure raises RuntimeError."""
+    folder.mkdir()
+    (folder / "test_nothing.py").touch()
     (folder / "pytest.ini").write_text(f"[pytest]\n{file.ini}", encoding="utf-8")
     options = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--strict-config", "--collect-only", *file.options]
     try:
-        run_python([*options, "nothing"], folder, environment_of(file), allowed=(5,))
+        run_python(options, folder, environment_of(file), allowed=(5,))
     except RuntimeError as error:
         if UNKNOWN in str(error):
             return False
