@@ -43,17 +43,16 @@ def _tool(number: int) -> dict[str, Any]:
     return {"name": tool_name(number), "description": description, "inputSchema": {"json": schema}}
 
 
+def step(turn: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The blocks of the answer to the call `turn` of an agent: a text and a use of a tool."""
+    arguments = {"owner": "example", "path": f"src/{turn}.py", "limit": 5}
+    text = f"Step {turn}: I look at the file first, and then I change what is wrong in it."
+    return {"text": text}, {"toolUse": {"name": tool_name(turn % 20), "input": arguments}}
+
+
 def uses_tool(turn: int) -> Reply:
-    """The answer to the call `turn` of an agent."""
-    return reply.message(
-        {"text": f"Step {turn}: I look at the file first, and then I change what is wrong in it."},
-        {
-            "toolUse": {
-                "name": tool_name(turn % 20),
-                "input": {"owner": "example", "path": f"src/{turn}.py", "limit": 5},
-            }
-        },
-    )
+    """The answer to the call `turn` of an agent, as a reply."""
+    return reply.message(*step(turn))
 
 
 class Conversation:

@@ -114,7 +114,7 @@ BUDGETS: Final[Mapping[str, Mapping[str, Budget]]] = {
     "startup": {
         "start-up": Budget("start of pytest that our plugin adds when it is not used", "ms", 10),
         "import": Budget("... of it the import of converse_harness.plugin", "ms"),
-        "collect": Budget("`pytest --collect-only` of a test with all cases", "s", 0.3),
+        "collect": Budget("`pytest --collect-only` of a test with all cases, beyond a start without plugins", "s", 0.3),
         "start none": Budget("a run of pytest with one test, without plugins", "ms"),
         "start anyio": Budget("... what anyio adds", "ms"),
         "start faker": Budget("... what faker adds", "ms"),

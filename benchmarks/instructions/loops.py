@@ -42,6 +42,8 @@ REPLAYED_EVENTS: Final = 50
 UNUSED: Final[tuple[type[Stage], ...]] = (Conditions, Recordings, ExpectedRefusals, PromptCaching)
 """The stages that a Converse call does not use."""
 
+REPLAYED: Final = Exchange("converse_stream", lambda: asked_number(0), lambda: story(REPLAYED_EVENTS))
+
 SECONDS_ROUNDS: Final = 5
 
 
@@ -70,8 +72,7 @@ def floor(folder: Path) -> Iterator[tuple[str, Loop]]:
         yield name, Loop(make.plain_calls(exchange().floor(), exchange()), short, long)
     yield "first", Loop(make.first_events(telling(50).floor(), telling(50)), 5, 15)
     yield "agent", Loop(make.agent_alone(), 1, 3)
-    exchange = Exchange("converse_stream", lambda: asked_number(0), lambda: story(REPLAYED_EVENTS))
-    if replay := cassettes(folder, exchange).get("vcrpy"):
+    if replay := cassettes(folder, REPLAYED).get("vcrpy"):
         yield "replay", Loop(make.repeated(replay), 5, 15)
 
 
@@ -96,8 +97,7 @@ def ours(folder: Path) -> Iterator[tuple[str, Loop]]:
             fake.always(greeting().answer())
             yield name, Loop(make.plain_calls(client, greeting()), 2, 6)
     path, _ = stream_file(folder / "ours.jsonl", REPLAYED_EVENTS)
-    exchange = Exchange("converse_stream", lambda: asked_number(0), lambda: story(REPLAYED_EVENTS))
-    yield "replay", Loop(make.repeated(partial(make.replayed, path, client, exchange)), 5, 15)
+    yield "replay", Loop(make.repeated(partial(make.replayed, path, client, REPLAYED)), 5, 15)
     yield "leave", Loop(partial(make.leaving, folder), 1, 3)
 
 

@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.agent import Conversation, asked_in_process, uses_tool
+from benchmarks.agent import Conversation, step, uses_tool
 from benchmarks.floor import Exchange, read_first, telling
-from converse_harness import ConverseServer, Endpoint, fake_converse, record, recording
+from converse_harness import ConverseServer, fake_converse, record, recording
 from converse_harness.intercept.clients import create_client
 
 Prepare = Callable[[int], Callable[[], None]]
@@ -101,6 +101,9 @@ def agents_calls(client: Any, conversation: Conversation, calls: int) -> Callabl
 
 def agent_alone() -> Prepare:
     conversation = Conversation(20)
-    conversation.run(asked_in_process(Endpoint(*(uses_tool(turn) for turn in range(AGENT_CALLS)))), AGENT_CALLS - 5)
+    for turn in range(AGENT_CALLS - 5):
+        text, use = step(turn)
+        used = {"toolUse": {**use["toolUse"], "toolUseId": f"tooluse_{turn:022d}"}}
+        conversation.answered({"role": "assistant", "content": [text, used]})
     bare = Exchange("converse", conversation.arguments, lambda: uses_tool(AGENT_CALLS)).floor()
     return partial(agents_calls, bare, conversation)

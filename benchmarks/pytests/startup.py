@@ -43,9 +43,9 @@ def rows() -> Iterator[Row]:
         (folder / "pytest.ini").write_text("[pytest]\n")
         (folder / "test_nothing.py").touch()
         yield from _own(folder)
-        (folder / "test_nothing.py").write_text("def test_it(converse_each_case):\n    pass\n")
+        (folder / "test_cases.py").write_text("def test_it(converse_each_case):\n    pass\n")
         yield _collect(folder)
-        (folder / "test_nothing.py").write_text("def test_it():\n    pass\n")
+        (folder / "test_cases.py").write_text("def test_it():\n    pass\n")
         yield from _each(folder)
 
 
@@ -75,9 +75,16 @@ def _own(folder: Path) -> Iterator[Row]:
 
 
 def _collect(folder: Path) -> Row:
-    """The whole run."""
-    measured = Rounds(ROUNDS // 2, {"all": lambda: cpu_of_pytest(["--collect-only", *only(OURS)], folder, {})})
-    return Row("collect", measured.of("all"), "the whole run")
+    """Beyond a run without plugins and tests."""
+    collecting = ["--collect-only", "test_cases.py", *only(OURS)]
+    measured = Rounds(
+        ROUNDS // 2,
+        {
+            "cases": lambda: cpu_of_pytest(collecting, folder, {}),
+            "unused": lambda: cpu_of_pytest([*only(), "test_nothing.py"], folder, {}),
+        },
+    )
+    return Row("collect", measured.over("cases", "unused"), measured.against("cases", "unused"))
 
 
 def _each(folder: Path) -> Iterator[Row]:

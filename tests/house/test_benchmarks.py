@@ -91,10 +91,9 @@ def measured(subject: str, value: float) -> Iterable[Row]:
 def test_each_subject_is_shown_when_it_is_done_and_one_that_fails_ends_the_run_with_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    def after_the_first() -> Iterator[Row]:
+    def after_the_first() -> Iterable[Row]:
         assert "\nparts\n" in capsys.readouterr().out
         raise OSError("the loopback is gone")
-        yield
 
     subjects = {
         "parts": lambda: measured("parts", 1.0),
