@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import count
 from typing import Any, Final
 
@@ -80,13 +81,12 @@ class Exchange:
 
     def floor(self) -> Any:
         """A client that is always answered with the bytes of the reply."""
-        from botocore.awsrequest import AWSResponse
-
+        response: Any = import_module("botocore.awsrequest").AWSResponse  # botocore has no types of its own
         headers, chunks = answered(self.answer(), self.operation.replace("_", "-"))
         client = create_client()
 
         def answer(request: Any, **_: Any) -> Any:
-            return AWSResponse(request.url, 200, headers, Raw(chunks))
+            return response(request.url, 200, headers, Raw(chunks))
 
         client.meta.events.register("before-send.bedrock-runtime", answer)
         return client
