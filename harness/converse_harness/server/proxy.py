@@ -19,6 +19,7 @@ from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.intercept.registry import OPEN_FAKES, forwarding
 from converse_harness.recordings.names import MODES, Mode
 from converse_harness.recordings.play.matching import Match, MatchFunction
+from converse_harness.recordings.record.captured import CapturedExchange
 from converse_harness.recordings.record.write import ForwardedExchange, SessionWriter
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.session import MissingRecording, open_session, save_or_set_aside
@@ -211,9 +212,9 @@ class _Saver:
 
         A `failure` that is a SecretFound is passed on only for the calls that the recording leaves out.
         """
-        left_out = {id(each.request) for each in self._writer.left_out}
+        left_out = [*map(id, self._writer.left_out)]
         for call in calls:
-            of_others = isinstance(failure, SecretFound) and id(call.request) not in left_out
+            of_others = isinstance(failure, SecretFound) and id(call.of(CapturedExchange)) not in left_out
             self._on_saved(call, None if of_others else failure)
 
 

@@ -361,6 +361,7 @@ class SessionWriter:
         captured = CapturedExchange(call.request, call.operation, running=True)
         with self._lock:
             self.captured.append(captured)
+        call.keep(CapturedExchange, captured)
         call.keep(ForwardedAnswer, _CapturedAnswer(captured, call.number))
         return ForwardedExchange(call, captured)
 
