@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any, Final, cast
 
+from converse_harness.json_values import is_array, is_object
+
 Body = dict[str, Any]
 Damage = Callable[[Random, Body], "bytes | None"]
 
@@ -76,12 +78,14 @@ def block(random: Random, body: Body, *kinds: str, role: str = "") -> tuple[list
 def value(random: Random, body: Body, *kinds: str, role: str = "") -> dict[str, Any]:
     """Return the value of one of these blocks, which is an object."""
     content, at = block(random, body, *kinds, role=role)
-    return content[at][next(kind for kind in kinds if kind in content[at])]
+    found: dict[str, Any] = content[at][next(kind for kind in kinds if kind in content[at])]
+    return found
 
 
 def message(random: Random, body: Body) -> dict[str, Any]:
     """Return one of the messages, more often an early one."""
-    return body["messages"][early(random, body["messages"])]
+    found: dict[str, Any] = body["messages"][early(random, body["messages"])]
+    return found
 
 
 def tool_specs(body: Body) -> list[dict[str, Any]]:
@@ -98,9 +102,9 @@ def numbers(node: object) -> Iterator[tuple[Any, Any]]:
 
 
 def _items(node: Any) -> list[tuple[Any, Any]]:
-    if isinstance(node, dict):
-        return [*cast("Body", node).items()]
-    return [*enumerate(cast("list[Any]", node))] if isinstance(node, list) else []
+    if is_object(node):
+        return [*node.items()]
+    return [*enumerate(node)] if is_array(node) else []
 
 
 def _documents(random: Random, body: Body) -> list[Any]:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from converse_harness import bedrock
 from converse_harness.bedrock.request_items import RequestItem, RequestItems, RequestReader
 from converse_harness.errors import DamagedData
+from converse_harness.json_values import is_object
 
 Json = dict[str, Any]
 
@@ -39,7 +40,7 @@ BODIES = st.fixed_dictionaries(
         "strange": JSON,
     },
 )
-SPELLINGS = st.fixed_dictionaries(
+SPELLINGS: st.SearchStrategy[Json] = st.fixed_dictionaries(
     {
         "ensure_ascii": st.booleans(),
         "separators": st.sampled_from([None, (",", ":"), (" , ", " :\n")]),
@@ -70,7 +71,7 @@ def as_a_whole(raw: bytes) -> Mapping[str, Any] | None:
     """Read the JSON of a body without the reader; None if the body is not valid."""
     try:
         parsed = json.loads(raw)
-        return bedrock.read_json("ConverseRequest", parsed) if isinstance(parsed, dict) else None
+        return bedrock.read_json("ConverseRequest", parsed) if is_object(parsed) else None
     except (ValueError, DamagedData):
         return None
 

@@ -74,7 +74,8 @@ def test_what_a_request_repeats_changes_no_verdict(seed: int) -> None:
 def test_a_call_shows_the_same_after_others(seed: int) -> None:
     """What a test changes in a call's messages is seen in no other call, and later calls change no earlier one."""
     rows = draw(Random(seed), 12)
-    fake = Fake(**{**cast("Settings", rows[0].settings), "keep_calls": None})
+    chosen: Settings = {**cast("Settings", rows[0].settings), "keep_calls": None}
+    fake = Fake(**chosen)
     calls = [ask(fake, row)[0] for row in rows]
     shown = [repr((call.body, call.params)) for call in calls]
     for number, call in enumerate(calls):

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from converse_harness.features.boto_data import copies
 from converse_harness.features.boto_data.copies import LazyObject, copies_of, copies_of_endpoints
+from converse_harness.json_values import is_array, is_object
 
 NAMES = [f"name{number}" for number in range(5)]
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3)
@@ -37,16 +38,14 @@ ENDPOINTS = st.fixed_dictionaries(
 
 def written(value: Any) -> None:
     """Write into every object and list of a value."""
-    if isinstance(value, dict):
-        members = cast("dict[str, Any]", value)
-        for each in members.values():
+    if is_object(value):
+        for each in value.values():
             written(each)
-        members["more"] = 1
-    elif isinstance(value, list):
-        items = cast("list[Any]", value)
-        for each in items:
+        value["more"] = 1
+    elif is_array(value):
+        for each in value:
             written(each)
-        items.append(1)
+        value.append(1)
 
 
 def pickled(value: Any) -> Any:

@@ -241,11 +241,11 @@ def test_extras_are_merged_for_the_loader_that_wants_them(own: Any, tmp_path: Pa
 
 
 def test_loaders_of_others_do_it_themselves(own: Any) -> None:
-    class Upper(own.JSONFileLoader):
+    class Upper(own.JSONFileLoader):  # type: ignore[misc]  # `own` is a module that the fixture has made
         def _load_file(self, full_path: str, open_method: Any) -> Any:
             return {"content": "FIRST"} if os.path.isfile(full_path) else None
 
-    class Nothing(own.Loader):
+    class Nothing(own.Loader):  # type: ignore[misc]
         def _potential_locations(self, name: object = None, *_: object, **__: object) -> Iterator[str]:
             yield from ()
 
