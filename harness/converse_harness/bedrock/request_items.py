@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from sys import intern
+from types import MappingProxyType
 from typing import Any, Final, NoReturn, TypeVar
 from weakref import WeakValueDictionary
 
@@ -52,7 +53,18 @@ class RequestItems:
     has ended.
     """
 
-    __slots__ = ("__weakref__", "_known", "_pieces", "_raw", "before", "body", "members", "messages", "repeated")
+    __slots__ = (
+        "__weakref__",
+        "_body",
+        "_known",
+        "_pieces",
+        "_place",
+        "_raw",
+        "before",
+        "members",
+        "messages",
+        "repeated",
+    )
 
     def __init__(
         self,
@@ -62,14 +74,15 @@ class RequestItems:
         raw: bytes = b"",
         pieces: Sequence[str | RequestItem] = (),
     ) -> None:
-        self.messages = messages
-        self.members = members
-        self.body = body
+        self.messages = tuple(messages)
+        self.members = members or _NO_MEMBERS
         self.before: RequestItems | None = None
         self.repeated = 0
+        self._body: Mapping[str, Any] | None = body
         self._raw: bytes | None = raw
-        self._pieces = pieces
-        self._known: dict[type, Any] = {}
+        self._pieces = tuple(pieces)
+        self._place = [*body].index("messages") if pieces else 0
+        self._known: dict[type, Any] | None = None
 
     @classmethod
     def of(cls, body: Mapping[str, Any], raw: bytes = b"") -> RequestItems:
@@ -79,27 +92,43 @@ class RequestItems:
         return cls([RequestItem(message) for message in messages], members, body, raw)
 
     @property
+    def body(self) -> Mapping[str, Any]:
+        """The JSON of the request without nulls, with its members in the order in which they were sent."""
+        body = self._body  # read once, because a finalizer may call `release` between any two lines
+        if body is not None:
+            return body
+        members: list[tuple[str, Any]] = [(name, item.value) for name, item in self.members.items()]
+        members.insert(self._place, ("messages", [each.value for each in self.messages]))
+        return dict(members)
+
+    @property
     def raw(self) -> bytes:
         """The bytes of the body as they were sent."""
-        raw = self._raw  # read once, because a finalizer may call `release` between any two lines
+        raw = self._raw
         if raw is not None:
             return raw
         return "".join([each if isinstance(each, str) else each.text for each in self._pieces]).encode(*_UTF8)
 
     def of_kind(self, kind: type[_T]) -> _T | None:
         """Return what was stored with `keep` as a value of this class; None if there is no such value."""
-        known: _T | None = self._known.get(kind)
+        known: _T | None = None if self._known is None else self._known.get(kind)
         return known
 
     def keep(self, value: object) -> None:
         """Store what is known of this sequence of items, for later requests that begin with the same messages."""
+        if self._known is None:
+            self._known = {}
         self._known[type(value)] = value
 
     def release(self) -> None:
-        """Drop what only a running call needs: the earlier request, and the bytes, if the items can make them again."""
+        """Drop what only a running call needs: the earlier request, and what the items can make again."""
         self.before = None
         if self._pieces:
-            self._raw = None
+            self._body = self._raw = None
+
+
+_NO_MEMBERS: Final[Mapping[str, RequestItem]] = MappingProxyType({})
+"""The members of all requests that have only messages."""
 
 
 _UTF8: Final = ("utf-8", "surrogatepass")
@@ -201,7 +230,10 @@ class _Reading:
 
     def glue(self, text: str) -> None:
         """Keep a text between items. Such texts are short and the same in most requests, so they are kept once."""
-        self.pieces.append(intern(text))
+        if self.pieces and isinstance(before := self.pieces[-1], str):
+            self.pieces[-1] = intern(before + text)
+        else:
+            self.pieces.append(intern(text))
 
     def messages(self) -> list[RequestItem]:
         """Read the messages. Those at the beginning are compared with the messages of recent requests."""

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from json.encoder import encode_basestring
+from sys import intern
 from typing import Any, Final
 
 from converse_harness.bedrock.api.checks import INTEGERS, is_array, is_object
@@ -115,7 +116,7 @@ def _structure(members: Mapping[str, Reader]) -> Reader:
             if item is None:
                 continue
             try:
-                found[name] = members.get(name, _as_it_is)(item)
+                found[intern(name)] = members.get(name, _as_it_is)(item)  # many messages are kept, with equal names
             except _Mistyped as wrong:
                 wrong.steps.append(f".{name}")
                 raise

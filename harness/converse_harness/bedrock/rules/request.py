@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import groupby
 from typing import Any, Final, Literal, NamedTuple
 
@@ -289,7 +289,13 @@ def _parts_of_message(message: Message) -> frozenset[Part]:
     found: set[Part] = {*asked.kinds, f"role {message.get('role')}"}
     for _, _, _, block in asked.in_results():
         found.update(block)
-    return frozenset(found) | _found_alone("messages", asked, found)
+    return _shared(frozenset(found) | _found_alone("messages", asked, found))
+
+
+@lru_cache(maxsize=256)
+def _shared(parts: frozenset[Part]) -> frozenset[Part]:
+    """Return the same object for equal parts. This saves memory, because each message of a call keeps its parts."""
+    return parts
 
 
 def _parts_of_tools(config: object) -> frozenset[Part]:

@@ -35,10 +35,11 @@ class PromptCaching(Stage):
         """Find the prefixes that the call can read now: its prompt arrived before any later answer begins."""
         if reply is None or call.operation not in SCRIPTED:
             return
-        call.keep(CacheOfCall, _READER)
         use = self.cache.use(call)
         if use is not None:
             call.keep(PromptUse, use)
+        if use is not None or reply.plan.recorded is not None:  # otherwise there are no tokens to be read
+            call.keep(CacheOfCall, _READER)
 
     def usage(self, call: Call, counted: dict[str, Any]) -> None:
         """Set the counters of the cache. A model that caches without a cachePoint counts all tokens as normal input."""
