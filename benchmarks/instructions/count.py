@@ -1,8 +1,7 @@
 """What a call executes beyond the client, counted by callgrind: the gate of the budgets.
 
 Child processes run the loops of `benchmarks.instructions.loops` under valgrind. Of each loop two lengths are counted,
-and their difference is divided by the calls, so that what comes once does not count. The same loops run without
-valgrind for the milliseconds in the notes.
+and their difference is divided by the calls, so that what comes once does not count.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.budgets import BUDGETS
-from benchmarks.instructions.loops import CALLS, CONDITIONS, SIDES
+from benchmarks.instructions.loops import CALLS, CONDITIONS
 from benchmarks.instructions.prepare import LEFT_EVENTS
 from benchmarks.measure import ROOT, run_python
 from benchmarks.pytests.startup import OURS, only
@@ -35,7 +34,7 @@ MARKS: Final = 4
 """Calls of getppid in each loop: around the short length, and around the long one."""
 
 Costs = Mapping[str, float]
-"""Instructions or seconds of one call of each loop."""
+"""Instructions of one call of each loop."""
 
 
 def rows() -> Iterator[Row]:
@@ -50,11 +49,7 @@ def rows() -> Iterator[Row]:
         starts = {name: pool.submit(_start, folder / name, kept) for name, kept in (("with", [OURS]), ("without", []))}
         counts = {side: each.result() for side, each in counted.items()}
         started = {side: each.result() for side, each in starts.items()}
-    seconds: dict[str, Costs] = {}
-    for side in SIDES:
-        command = ["-m", "benchmarks.instructions.loops", side, "--seconds"]
-        seconds[side] = json.loads(run_python(command, ROOT, {}, allowed=(0,)))
-    yield from rows_of(beyond(counts), beyond(seconds))
+    yield from rows_of(beyond(counts))
     more = started["with"] - started["without"]
     note = f"{more / 1e6:.1f} M on {started['without'] / 1e6:,.0f} M"
     yield Row("instructions start", 100 * more / started["without"], note)
@@ -120,8 +115,8 @@ def beyond(costs: Mapping[str, Costs]) -> dict[str, tuple[float, float]]:
     return found
 
 
-def rows_of(counts: Mapping[str, tuple[float, float]], seconds: Mapping[str, tuple[float, float]]) -> Iterator[Row]:
-    """All but the start of pytest, with the instructions and the milliseconds in the notes."""
+def rows_of(counts: Mapping[str, tuple[float, float]]) -> Iterator[Row]:
+    """All but the start of pytest, with the instructions in the notes."""
     for name, budget in BUDGETS["instructions"].items():
         key = name.removeprefix("instructions ")
         if key == "start":
@@ -129,6 +124,6 @@ def rows_of(counts: Mapping[str, tuple[float, float]], seconds: Mapping[str, tup
         if key not in counts:
             yield Row(name, None, "vcrpy is not installed")
             continue
-        (mine, own), (my_seconds, own_seconds) = counts[key], seconds[key]
-        note = f"{mine / 1e6:,.3f} M on {own / 1e6:,.2f} M; {1000 * my_seconds:.3f} ms on {1000 * own_seconds:.2f} ms"
+        mine, own = counts[key]
+        note = f"{mine / 1e6:,.3f} M on {own / 1e6:,.2f} M"
         yield Row(name, mine / own * (1 if budget.unit == "x" else 100), note)

@@ -2,7 +2,7 @@
 
 Each loop runs twice, for a few calls and for more of them; what lies between two calls of getppid() is counted by
 callgrind, which the parent starts with `--dump-before=getppid`. The loops of the side `floor` run in a process in
-which botocore was never patched. `--seconds` prints the CPU seconds of one call of each loop instead.
+which botocore was never patched.
 
 Only the call is counted: its arguments and its reply are made before, and what opening and closing a fake takes is
 counted by a loop of its own, `open`.
@@ -28,7 +28,6 @@ from benchmarks.floor import Exchange, kept_patches, story, telling
 from benchmarks.in_process.calls import add_misses, greeting, tool_use, with_tools
 from benchmarks.in_process.recordings import asked_number, cassettes, stream_file
 from benchmarks.instructions import prepare as make
-from benchmarks.measure import timed
 from converse_harness import fake_converse
 from converse_harness.endpoint.expected_refusals.expected import ExpectedRefusals
 from converse_harness.endpoint.prompt_cache.stage import PromptCaching
@@ -43,8 +42,6 @@ UNUSED: Final[tuple[type[Stage], ...]] = (Conditions, Recordings, ExpectedRefusa
 """The stages that a Converse call does not use."""
 
 REPLAYED: Final = Exchange("converse_stream", lambda: asked_number(0), lambda: story(REPLAYED_EVENTS))
-
-SECONDS_ROUNDS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,27 +127,16 @@ def count(loop: Loop) -> None:
         gc.unfreeze()
 
 
-def seconds(loop: Loop, *, rounds: int) -> float:
-    """CPU seconds of one call, in the fastest round."""
-    loop.prepare(1)()
-    works = [loop.prepare(loop.long) for _ in range(rounds)]
-    gc.collect()
-    return min(timed(work) for work in works) / loop.long
-
-
 def main() -> None:
-    """Print the names of the loops, or the seconds."""
-    side, *options = sys.argv[1:]
-    found: dict[str, float] = {}
+    """Run the loops of a side, and print the number of counted calls of each."""
+    side = sys.argv[1]
+    found: dict[str, int] = {}
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         if side != "floor":
             stack.enter_context(kept_patches())
         for loop_name, loop in SIDES[side](Path(name)):
-            if options:
-                found[loop_name] = seconds(loop, rounds=1 if "agent" in loop_name else SECONDS_ROUNDS)
-            else:
-                count(loop)
-                found[loop_name] = loop.long - loop.short
+            count(loop)
+            found[loop_name] = loop.long - loop.short
     print(json.dumps(found))
 
 

@@ -8,7 +8,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from textwrap import fill
-from typing import Annotated, Any, Final, Literal, NamedTuple, TypedDict, TypeVar, cast, get_args
+from typing import Annotated, Any, Final, Literal, NamedTuple, NoReturn, TypedDict, TypeVar, cast, get_args
 
 Strictness = Literal["fail", "allow"]
 """Whether unused replies, or unexpected calls, make the test fail ("fail") or not ("allow")."""
@@ -318,16 +318,21 @@ def check_settings(
     `by` is the name of the function or marker to which the settings were given; `more` are further settings that this
     function or marker allows. `of` are the settings of fakes that it allows.
     """
+    more = more or {}
+    for name, value in given.items():
+        allowed = more.get(name) or (of[name].allowed if name in of else None)
+        if allowed is None or not allowed.test(value):
+            _refuse(name, value, by, {**{each: setting.allowed for each, setting in of.items()}, **more})
+
+
+def _refuse(name: str, value: object, by: str, known: Mapping[str, Allowed]) -> NoReturn:
     from converse_harness.errors import Advice, Argument, ReplyError, quoted_whole
     from converse_harness.words import nearest
 
-    known = {**{name: setting.allowed for name, setting in of.items()}, **(more or {})}
-    for name, value in given.items():
-        setting = Argument(by, name, value=quoted_whole(value)), ": " if by else "; "
-        if name not in known:
-            close = nearest(name, known)
-            hint = f"did you mean {close}=? " if close else ""
-            settings = ", ".join(f"{each}=" for each in known)
-            raise ReplyError(*setting, f"no setting has this name. {hint}Settings: {settings}.")
-        if not known[name].test(value):
-            raise ReplyError(*setting, Advice(known[name].said, known[name].in_json or known[name].said))
+    setting = Argument(by, name, value=quoted_whole(value)), ": " if by else "; "
+    if name in known:
+        raise ReplyError(*setting, Advice(known[name].said, known[name].in_json or known[name].said))
+    close = nearest(name, known)
+    hint = f"did you mean {close}=? " if close else ""
+    settings = ", ".join(f"{each}=" for each in known)
+    raise ReplyError(*setting, f"no setting has this name. {hint}Settings: {settings}.")

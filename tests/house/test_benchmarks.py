@@ -155,7 +155,7 @@ def test_every_budget_in_instructions_is_a_gate_and_gets_a_row() -> None:
     assert all(budget.gate and budget.limit is not None for budget in BUDGETS["instructions"].values())
     keys = [name.removeprefix("instructions ") for name in BUDGETS["instructions"]]
     some = dict.fromkeys(keys, (1e6, 2e6))
-    assert [row.name for row in count.rows_of(some, some)] == [f"instructions {key}" for key in keys if key != "start"]
+    assert [row.name for row in count.rows_of(some)] == [f"instructions {key}" for key in keys if key != "start"]
 
 
 def test_an_agent_sends_its_whole_history_without_a_note() -> None:

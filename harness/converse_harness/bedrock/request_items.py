@@ -145,7 +145,7 @@ _COMMA: Final = ", "
 _RECENT: Final = 8
 """The number of conversations of one fake whose latest requests are compared with a new request."""
 
-_LONG: Final = 200_000
+_LONG: Final = 1_000_000
 """Members of requests with more characters are not kept for other fakes."""
 
 

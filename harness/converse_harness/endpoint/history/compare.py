@@ -248,7 +248,7 @@ class SentHistory:
     @cached_property
     def messages(self) -> Sequence[Message]:
         """All messages of the request."""
-        return cast("Sequence[Message]", self.call.body.get("messages", ()))
+        return messages_of(self.call)
 
     @cached_property
     def turns(self) -> Sequence[AssistantTurn]:
@@ -285,13 +285,13 @@ class SentHistory:
 
     def begins_with(self, call: Call, start: int) -> bool:
         """Whether the messages before index `start` are exactly the messages of an earlier call."""
-        earlier = call.body.get("messages", ())
-        return len(earlier) == start and all(map(_is_same_message, earlier, self.messages))
+        earlier = call.items.messages
+        return len(earlier) == start and all(map(_is_same_message, messages_of(call), self.messages))
 
     def follows(self, call: Call, start: int) -> bool:
         """Whether the message before index `start` equals the last user message of an earlier call."""
-        latest_first = reversed(call.body.get("messages", ()))
-        last = next((message for message in latest_first if message.get("role") != "assistant"), None)
+        latest_first = reversed(call.items.messages)
+        last = next((item.value for item in latest_first if item.value.get("role") != "assistant"), None)
         return last is not None and start > 0 and _is_same_message(last, self.messages[start - 1])
 
     @property
@@ -400,7 +400,7 @@ class TurnReader(NamedTuple):
 
         Return True also if this is possible and cannot be checked.
         """
-        earlier: list[Message] = [{}, *self.answer.call.body.get("messages", ())]
+        earlier: list[Message] = [{}, *messages_of(self.answer.call)]
         # After citations, or after a prefill (an assistant message at the end of the request), `sent` is not compared.
         if self.answer.cited or earlier[-1].get("role") == "assistant":
             return True
@@ -470,6 +470,11 @@ def _thoughts_of(blocks: Iterable[Block]) -> list[GivenThought]:
         shown = b64encode(redacted).decode() if isinstance(redacted, bytes) else redacted
         found.append(GivenThought(thought.get("text", "").strip(), thought.get("signature", ""), shown))
     return [thought for thought in found if any(thought)]
+
+
+def messages_of(call: Call) -> list[Message]:
+    """Return the messages of a request in JSON form."""
+    return [item.value for item in call.items.messages]
 
 
 def squeezed(text: str) -> str:

@@ -260,7 +260,7 @@ class Conversation:
         texts = {key for text in answer.texts for key in (text, squeezed(text))}
         yield self._by_text, texts | ({answer.written} - {""})
         if answer.whole:
-            yield self._by_length, (len(answer.call.body.get("messages", ())),)
+            yield self._by_length, (len(answer.call.items.messages),)
 
 
 def _has_ended(call: Call) -> bool:
