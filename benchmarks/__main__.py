@@ -87,7 +87,7 @@ def summary(measured: Iterable[Subject]) -> tuple[str, str]:
     reasons = {
         "failed": [subject.name for subject in subjects if subject.failure],
         "not measured": [row.budget.what for row in limited if row.value is None],
-        "missed": [row.budget.what for row in limited if row.budget.gate and row.verdict == "MISSES"],
+        "missed": [row.budget.what for row in limited if row.value is not None and not row.budget.passes(row.value)],
     }
     why = "\n".join(f"{reason}: {'; '.join(whats)}" for reason, whats in reasons.items() if whats)
     return f"{len(ok)} of {len(limited)} budgets hold", why

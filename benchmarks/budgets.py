@@ -20,8 +20,9 @@ secrets with regular expressions, and executes 16 million.
 | leaving `record()`, an event | 100 us | 1.6 M | 0.18 M, an event | 890 % |
 | start of pytest | 10 ms | 90 M | 863 M, pytest without plugins | 10.4 % |
 
-The 2 % and 8 % of streams are shares already; so is the 0.6 of a replay. The budget of a stage that a call does not use
-is 0: below 0.1 % the count cannot tell.
+The 2 % and 8 % of streams are shares already; so is the 0.6 of a replay. Of a replay's 15.7 M instructions some 10 M
+are the client's own, and as many of vcrpy's 23.5 M. The budget of a stage that a call does not use is 0: below 0.1 %
+the count cannot tell. What is missed is one call of each method, and the question whether there is a cachePoint.
 """
 
 from __future__ import annotations
@@ -42,8 +43,10 @@ BUDGETS: Final[Mapping[str, Mapping[str, Budget]]] = {
         "instructions call 100 tools": Budget("... with 100 tools", "%", 47, gate=True),
         "instructions agent": Budget("call 200 of an agent with 20 tools", "%", 28, gate=True),
         "instructions condition": Budget("a `when` that does not match, of 1,000", "%", 0.9, gate=True),
-        "instructions stages": Budget("stages that a call does not use, all of them", "%", 0.1, gate=True),
-        "instructions replay": Budget("a stream of 50 events from a file / from vcrpy", "x", 0.6, gate=True),
+        "instructions stages": Budget("stages that a call does not use, all of them", "%", 0.1, gate=True, reached=1.2),
+        "instructions replay": Budget(
+            "a stream of 50 events from a file / from vcrpy", "x", 0.6, gate=True, reached=0.7
+        ),
         "instructions leave": Budget("leaving `record()`, an event", "%", 890, gate=True),
         "instructions start": Budget("start of pytest that our plugin adds", "%", 10.4, gate=True),
     },

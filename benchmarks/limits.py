@@ -9,7 +9,8 @@ from dataclasses import dataclass
 class Budget:
     """One thing that is measured, in `unit`, and its limit: at most, or at least where `least` is true.
 
-    Without a limit it is there to explain the others. A miss of a `gate` ends `python -m benchmarks` with status 1.
+    Without a limit it is there to explain the others. A miss of a `gate` ends `python -m benchmarks` with status 1. If
+    the limit is not reached yet, `reached` is the value that was: then only a value beyond it ends with this status.
     """
 
     what: str
@@ -17,12 +18,17 @@ class Budget:
     limit: float | None = None
     least: bool = False
     gate: bool = False
+    reached: float | None = None
 
     def holds(self, value: float | None) -> bool:
         """Whether a measured value is within the limit; what could not be measured is not."""
         if value is None:
             return False
         return self.limit is None or (value >= self.limit if self.least else value <= self.limit)
+
+    def passes(self, value: float) -> bool:
+        """Whether a measured value does not end the run with status 1."""
+        return not self.gate or self.holds(value) or (self.reached is not None and value <= self.reached)
 
     def verdict(self, value: float | None) -> str:
         """`ok`, `MISSES`, or nothing where there is no limit."""

@@ -117,6 +117,8 @@ def test_each_subject_is_shown_when_it_is_done_and_one_that_fails_ends_the_run_w
     [
         ("instructions call", 1e9, "missed: a Converse call, the only one of its fake"),
         ("instructions call", 0.0, ""),
+        ("instructions replay", 0.69, ""),
+        ("instructions replay", 0.71, "missed: a stream of 50 events from a file / from vcrpy"),
         ("call", 1e9, ""),
         ("call", None, "not measured: a Converse call, the only one of its fake, beyond the client's own"),
     ],
