@@ -112,7 +112,7 @@ MODEL_IDS: Final = (
     "anthropic.claude-3-haiku-20240307-v1:0",
     "ai21.jamba-1-5-mini-v1:0",
     "cohere.command-r-v1:0",
-    "meta.llama3-1-8b-instruct-v1:0",
+    "us.meta.llama3-1-8b-instruct-v1:0",
     "mistral.mistral-large-2402-v1:0",
     "openai.gpt-oss-20b-1:0",
     "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.amazon.nova-lite-v1:0",

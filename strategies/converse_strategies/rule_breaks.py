@@ -53,6 +53,11 @@ def _strict(schema: Json, *, strict: bool = True) -> Json:
 
 
 _CLOSED: Final[Json] = {"type": "object", "additionalProperties": False}
+_TREE: Final[Json] = {
+    **_CLOSED,
+    "properties": {"next": {"$ref": "#/$defs/Tree"}},
+    "$defs": {"Tree": {**_CLOSED, "properties": {"next": {"$ref": "#/$defs/Tree"}}}},
+}
 _LIMITED: Final[Json] = {"type": "integer", "minimum": 1}
 
 _MISSPELT: Final = "arn:aws:bedrock:us-east-1:123456789012:imported-model/my-model"
@@ -116,6 +121,10 @@ def _say(values: st.SearchStrategy[Json]) -> Break:
 
 def _members(**members: Any) -> st.SearchStrategy[Json]:
     return st.fixed_dictionaries({name: st.just(value) for name, value in members.items()})
+
+
+def _fields(**fields: Any) -> st.SearchStrategy[Json]:
+    return _members(additionalModelRequestFields=fields)
 
 
 def _inference(**values: st.SearchStrategy[Any]) -> st.SearchStrategy[Json]:
@@ -253,6 +262,22 @@ BREAKS: Final[Mapping[str, Break]] = {
     "output_schema_is_json": lambda draw, request: _answered_by(draw(st.sampled_from(("{nope", "1", "[]"))))(
         draw, request
     ),
+    "claude_fields_are_set_once": _say(
+        _fields(top_p=0.5, top_k=5).flatmap(
+            lambda fields: _inference(topP=st.just(0.5)).map(lambda inference: {**fields, **inference})
+        )
+    ),
+    "claude_has_no_other_fields": _say(_fields(reasoningConfig={"type": "enabled"})),
+    "some_claudes_always_think": _say(_fields(thinking={"type": "disabled"})),
+    "nova_1_does_not_reason": _say(_fields(reasoningConfig={"type": "enabled", "maxReasoningEffort": "low"})),
+    "nova_has_no_other_fields": _say(_fields(thinking={"type": "disabled"})),
+    "nova_reasons_without_a_limit": _say(
+        _members(
+            inferenceConfig={"maxTokens": 500},
+            additionalModelRequestFields={"reasoningConfig": {"type": "enabled", "maxReasoningEffort": "high"}},
+        )
+    ),
+    "gpt_has_no_other_fields": _say(_fields(thinking={"type": "disabled"})),
     "claude_is_given_texts": _tell({"text": ""}),
     "claude_is_not_given_whitespace": lambda draw, request: _add(_assistant(_TEXT), _user({"text": draw(_BLANKS)}))(
         draw, request
@@ -300,8 +325,11 @@ BREAKS: Final[Mapping[str, Break]] = {
         _inference(stopSequences=st.just([draw(_BLANKS)]))
     )(draw, request),
     "some_claudes_have_no_strict_tools": _offered(more=[_strict({"type": "object"}, strict=False)]),
+    "some_claudes_are_not_forced_to_use_a_tool": _offered(choice={"any": {}}),
+    "claude_uses_strict_tools_with_closed_objects": _offered(more=[_strict({"type": "object"})]),
     "claude_uses_strict_tools_without_limits": _offered(more=[_strict(_CLOSED | {"properties": {"a": _LIMITED}})]),
     "claude_answers_without_limits": _answered_by(json.dumps(_CLOSED | {"properties": {"a": _LIMITED}})),
+    "claude_answers_without_recursion": _answered_by(json.dumps(_TREE)),
     "claude_answers_closed_objects": _answered_by('{"type": "object"}'),
     "some_claudes_answer_without_a_schema": _answered_by(json.dumps(_CLOSED)),
     "claude_images_are_of_their_format": _tell(_image("jpeg")),
@@ -322,7 +350,7 @@ BREAKS: Final[Mapping[str, Break]] = {
     "some_have_no_stop_sequences": _say(_inference(stopSequences=st.just(["0"]))),
     "some_have_no_system_prompt": _say(_members(system=[_TEXT])),
     "writer_results_have_no_status": _used([_use("a")], [_result("a", _TEXT, status="success")]),
-    "deepseek_is_not_given_thoughts": _add(_assistant(_THOUGHT), _user(_TEXT)),
+    "some_are_given_no_thoughts": _add(_assistant(_THOUGHT), _user(_TEXT)),
     "some_thoughts_are_not_signed": _add(_assistant(_THOUGHT), _user(_TEXT)),
     "nova_tools_have_no_cache_point": _offered(more=[_CACHE_POINT]),
     "nova_caches_no_results": _used([_use("a")], [_result("a", _TEXT), _CACHE_POINT]),
@@ -342,10 +370,12 @@ never sends.
 _NEEDS: Final[Mapping[str, tuple[str, str]]] = {
     "claude_answers_closed_objects": ("ConverseRequest", "outputConfig"),
     "claude_answers_without_limits": ("ConverseRequest", "outputConfig"),
+    "claude_answers_without_recursion": ("ConverseRequest", "outputConfig"),
     "claude_before_4_5_caches_for_five_minutes": ("CachePointBlock", "ttl"),
     "claude_caches_ever_shorter": ("CachePointBlock", "ttl"),
     "claude_cites_no_results": ("DocumentBlock", "citations"),
     "claude_cites_pdfs_and_texts": ("DocumentBlock", "citations"),
+    "claude_uses_strict_tools_with_closed_objects": ("ToolSpecification", "strict"),
     "claude_uses_strict_tools_without_limits": ("ToolSpecification", "strict"),
     "nova_caches_for_five_minutes": ("CachePointBlock", "ttl"),
     "output_schema_is_json": ("ConverseRequest", "outputConfig"),
@@ -392,6 +422,8 @@ MODELS: Final = (
     "us.anthropic.claude-opus-4-6-v1",
     "us.anthropic.claude-opus-4-7",
     "us.anthropic.claude-sonnet-5",
+    "us.anthropic.claude-opus-5-5",
+    "us.amazon.nova-2-lite-v1:0",
     "us.meta.llama3-3-70b-instruct-v1:0",
     "us.meta.llama4-maverick-17b-instruct-v1:0",
     "meta.llama3-8b-instruct-v1:0",

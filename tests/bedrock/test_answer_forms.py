@@ -9,7 +9,7 @@ import pytest
 from hypothesis.vendor.pretty import pretty
 
 from converse_harness import Endpoint, Reply, bedrock, reply
-from converse_harness.bedrock.answer_members import COUNTERS, READ
+from converse_harness.bedrock.models import COUNTERS, READ
 from converse_harness.stream.events import decode_event
 from converse_harness.stream.frames import Decoder
 from converse_harness.stream.http import Request

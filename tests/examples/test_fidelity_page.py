@@ -14,10 +14,8 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from converse_harness.bedrock.answer_members import CACHE_COUNTERS, COUNTERS, READ, TOOL_USE_TYPES, OtherForm
 from converse_harness.bedrock.families import FAMILIES, TOKENS, WHOLE, WORDS, Lengths
-from converse_harness.bedrock.models import MODELS, cut_as
-from converse_harness.bedrock.rules.rule import Claude, Models
+from converse_harness.bedrock.models import COUNTERS, MODELS, READ, CacheCounters, OtherForm, ToolUseType, cut_as
 from tests.examples.tables import DOCS, Row, Tables, code, names, with_tables, write
 from tests.oracle.conftest import ROOT, shared
 from tests.oracle.fidelity import ASPECTS, Pair, distance, empties, keys, lengths, pairs
@@ -169,23 +167,25 @@ def _sizes(sizes: Lengths) -> str:
 def tool_types() -> Iterator[Row]:
     """Where a tool use has the type "tool_use"."""
     yield "models", "operations", "sent", "as of", "recorded", "recorded otherwise"
-    for row in TOOL_USE_TYPES:
-        operations = ", ".join(map(code, row.operations))
-        yield _models(row.models), operations, row.sent, row.as_of or "not known", row.seen, _others(row.others)
+    models: dict[ToolUseType, list[str]] = {}
+    for model in MODELS:
+        for form in model.tool_types:
+            models.setdefault(form, []).append(model.name)
+    for form, of in models.items():
+        operations = ", ".join(map(code, form.operations))
+        yield ", ".join(of), operations, form.sent, form.as_of or "not known", form.seen, _others(form.others)
 
 
 def counters() -> Iterator[Row]:
     """Which counters of the cache the usage of a body always has."""
     yield "models", "always", "as of", "recorded", "recorded otherwise"
-    for row in CACHE_COUNTERS:
-        pairs = {(): "none", READ: "read", COUNTERS: "read and write"}
-        yield _models(row.models), pairs[row.always], row.as_of or "not known", row.seen, _others(row.others)
-
-
-def _models(models: Models) -> str:
-    named = [each if isinstance(each, Claude) else code(each) for each in models.only]
-    others = [code(each) for each in models.but if isinstance(each, str)]
-    return ", ".join(map(str, named)) + (f" but {', '.join(others)}" if others else "")
+    models: dict[CacheCounters, list[str]] = {}
+    for model in MODELS:
+        if model.counters.seen:
+            models.setdefault(model.counters, []).append(model.name)
+    pairs = {(): "none", READ: "read", COUNTERS: "read and write"}
+    for row, of in models.items():
+        yield ", ".join(of), pairs[row.always], row.as_of or "not known", row.seen, _others(row.others)
 
 
 def _others(others: Iterable[OtherForm]) -> str:

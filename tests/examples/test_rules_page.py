@@ -48,7 +48,7 @@ def profiles() -> Iterator[Row]:
     yield "rule", "what must hold", "Bedrock's message", "of", "who saw it, and when"
     for rule in PROFILES:
         if rule.verdict not in NOTING:
-            yield *_told(rule), ", ".join(map(_name, rule.models.only)), _seen(rule)
+            yield *_told(rule), ", ".join(map(_name, rule.models.shown)), _seen(rule)
 
 
 def noted() -> Iterator[Row]:
@@ -59,7 +59,7 @@ def noted() -> Iterator[Row]:
             yield (
                 code(rule.name),
                 rule.what,
-                ", ".join(map(_name, rule.models.only)) or "all",
+                ", ".join(map(_name, rule.models.shown)) or "all",
                 _all(rule.witnesses),
                 _all(rule.against),
                 rule.remark,
@@ -86,8 +86,9 @@ def models() -> Iterator[Row]:
 def _traits(model: Model) -> Iterator[str]:
     if not model.converses:
         yield "no Converse"
-    if model.counts is not None:
-        yield "counts tokens" if model.counts else "does not count tokens"
+    counts = model.fact("CountTokens").ability
+    if counts != "not known":
+        yield "counts tokens" if counts == "yes" else "does not count tokens"
     if model.merges:
         yield "merges turns"
     if model.retired:

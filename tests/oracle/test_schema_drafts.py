@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 
-from converse_harness.bedrock.rules.tools import broken_keyword
+from converse_harness.bedrock.rules.finders.tools import broken_keyword
 from tests.profiles import examples
 
 Json = Any

@@ -85,7 +85,8 @@ def test_boto_lets_it_pass(client: Any, name: str) -> None:
             assert caught.value.response["Error"] == {"Code": BY_NAME[name].error, "Message": case.message}
             converse(**case.unmodified)
         refusals = [call.refusal for call in fake.calls]
-        assert [refusal.rule.name if refusal else None for refusal in refusals] == [name, None]
+        # boto repeats a call that was answered with 500.
+        assert [*dict.fromkeys(refusal.rule.name if refusal else None for refusal in refusals)] == [name, None]
         assert {note.kind for note in fake.notes} <= NOTED
 
     only_this()
@@ -93,8 +94,9 @@ def test_boto_lets_it_pass(client: Any, name: str) -> None:
 
 def test_every_rule_is_broken_but_those_that_boto_keeps_itself() -> None:
     kept = {"unions_are_set", "unions_have_one_member"}
+    too_large = {"claude_reads_nine_megabytes"}  # each example would have nine megabytes
     of_converse = {rule.name for rule in RULES if rule.verdict not in NOTING and "Converse" in rule.operations}
-    assert BREAKS.keys() == of_converse - kept
+    assert BREAKS.keys() == of_converse - kept - too_large
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import ConverseServer, Reply, ReplyError, bedrock, fake_converse, reply
-from converse_harness.bedrock.answer_members import tool_use_type
+from converse_harness.bedrock.models import tool_use_type
 from converse_strategies import basics
 from converse_strategies.message.answer_end import draw_stop_reason
 from converse_strategies.message.guardrails import has_intervened

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from hashlib import shake_256
 from typing import Any, Final, Literal, NamedTuple
 
-from converse_harness.bedrock.answer_members import tool_use_type
 from converse_harness.bedrock.families import Family, family_of
+from converse_harness.bedrock.models import tool_use_type
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.usage import Count
 from converse_harness.reply.body import UNNAMED_TOOL_USE, MessageBody

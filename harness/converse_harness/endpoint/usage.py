@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from converse_harness.bedrock.answer_members import COUNTERS, cache_counters
-from converse_harness.bedrock.models import Caching, Model, standing
+from converse_harness.bedrock.models import COUNTERS, Caching, Model, cache_counters, standing
 from converse_harness.bedrock.request_items import RequestItem, RequestItems
 from converse_harness.bedrock.rules.request import INVOKED, conversation_in, invoke_body
 from converse_harness.endpoint.call import Call

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, get_args
 
-from converse_harness.bedrock.answer_members import COUNTERS
+from converse_harness.bedrock.models import COUNTERS
 from converse_harness.json_values import canonical, is_array, is_number, is_object, parsed_json
 from converse_harness.recordings.differences import Pair, aligned
 from converse_harness.recordings.format.lines import Line, body_bytes, event_of, usual_delta

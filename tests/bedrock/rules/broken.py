@@ -12,10 +12,12 @@ ALL: Final = {**broken_gateway.BROKEN, **broken_claude.BROKEN, **broken_profiles
 NEEDS: Final = {
     "claude_answers_closed_objects": ("ConverseRequest", "outputConfig"),
     "claude_answers_without_limits": ("ConverseRequest", "outputConfig"),
+    "claude_answers_without_recursion": ("ConverseRequest", "outputConfig"),
     "claude_before_4_5_caches_for_five_minutes": ("CachePointBlock", "ttl"),
     "claude_caches_ever_shorter": ("CachePointBlock", "ttl"),
     "claude_cites_no_results": ("DocumentBlock", "citations"),
     "claude_cites_pdfs_and_texts": ("DocumentBlock", "citations"),
+    "claude_uses_strict_tools_with_closed_objects": ("ToolSpecification", "strict"),
     "claude_uses_strict_tools_without_limits": ("ToolSpecification", "strict"),
     "counted_tools_are_known": ("CountTokensRequest", "input"),
     "messages_are_not_the_systems": ("ConversationRole", "system"),

@@ -12,6 +12,7 @@ from tests.bedrock.rules.asking import (
     UNSIGNED,
     VIDEO,
     Broken,
+    Json,
     assistant,
     config,
     document,
@@ -47,7 +48,60 @@ TOP_P = (
     "#important-considerations-when-using-extended-thinking"
 )
 
+LONG: Json = {"text": "a" * 1_000_000}
+
 BROKEN: dict[str, Broken] = {
+    "claude_fields_are_set_once": Broken(
+        "additionalModelRequestFields.tool_choice.type",
+        "The additional field tool_choice/type conflicts with the existing field toolConfig.toolChoice.auto. Remove "
+        "tool_choice/type and try again.",
+        None,
+        "global.anthropic.claude-sonnet-4-6",
+        body={**config(auto={}), "additionalModelRequestFields": {"tool_choice": {"type": "auto"}}},
+    ),
+    "claude_has_no_other_fields": Broken(
+        "additionalModelRequestFields.reasoningConfig",
+        PREFIX + "reasoningConfig: Extra inputs are not permitted",
+        None,
+        SONNET,
+        body={"additionalModelRequestFields": {"reasoningConfig": {"type": "enabled"}}},
+    ),
+    "claude_reads_nine_megabytes": Broken(
+        "messages",
+        PREFIX + "too many total text bytes: 10000000 > 9000000",
+        [*[user(LONG), assistant(LONG)] * 4, user(LONG, LONG)],
+        SONNET,
+    ),
+    "some_claudes_always_think": Broken(
+        "additionalModelRequestFields.thinking.type",
+        PREFIX + '"thinking.type.disabled" is not supported for this model.',
+        None,
+        "us.anthropic.claude-opus-5-5",
+        body=thinking(type="disabled"),
+    ),
+    "opus_5_thinks_for_a_high_effort": Broken(
+        "additionalModelRequestFields.output_config.effort",
+        "output_config.effort 'max' is not supported when thinking is disabled on this model. Use effort 'high' or "
+        "below, or enable thinking.",
+        None,
+        "us.anthropic.claude-opus-5",
+        body={"additionalModelRequestFields": {"thinking": {"type": "disabled"}, "output_config": {"effort": "max"}}},
+    ),
+    "some_claudes_are_not_forced_to_use_a_tool": Broken(
+        "toolConfig.toolChoice.any",
+        PREFIX + 'tool_choice: type "tool" and "any" are not supported for this model.',
+        None,
+        "us.anthropic.claude-opus-5-5",
+        body=config(any={}),
+    ),
+    "claude_results_come_first": Broken(
+        "messages[2].content[0].text",
+        PREFIX + "messages.2: `tool_use` ids were found without `tool_result` blocks immediately after: a. Each "
+        "`tool_use` block must have a corresponding `tool_result` block in the next message.",
+        [user(TEXT), assistant(use()), user(TEXT, result("a", TEXT))],
+        SONNET,
+        body=config(),
+    ),
     "roles_alternate": Broken(
         "messages[1].role",
         ALTERNATE,

@@ -36,6 +36,11 @@ LARGE = "A" * (5 * 1024 * 1024 + 4)
 PAGES = [document(f"Report {n}") for n in range(4)]
 
 
+TREE: Json = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {"children": {"type": "array", "items": {"$ref": "#/$defs/Tree"}}},
+}
 LIMITED: Json = {"n": {"type": "integer", "minimum": 1, "maximum": 5}, "all": {"type": "array", "maxItems": 3}}
 
 
@@ -44,7 +49,8 @@ def cited(form: str) -> Json:
 
 
 def strictly(schema: Json, *, strict: bool = True) -> Json:
-    spec = {"name": "see", "inputSchema": {"json": {"type": "object", **schema}}, "strict": strict}
+    json_schema = {"type": "object", "additionalProperties": False, **schema}
+    spec = {"name": "see", "inputSchema": {"json": json_schema}, "strict": strict}
     return {"toolConfig": {"tools": [*config()["toolConfig"]["tools"], CACHE_POINT, {"toolSpec": spec}]}}
 
 
@@ -117,7 +123,7 @@ BROKEN: dict[str, Broken] = {
     ),
     "cache_points_follow_something": Broken(
         "messages[0].content[0].cachePoint",
-        "There is nothing available to cache.",
+        "There is nothing available to cache. Please remove the invalid cache point and try again.",
         [user(CACHE_POINT, TEXT)],
         SONNET,
     ),
@@ -167,8 +173,15 @@ BROKEN: dict[str, Broken] = {
         "toolConfig.tools[2].toolSpec.strict",
         PREFIX + "tools.1.custom.strict: Extra inputs are not permitted",
         None,
-        "us.anthropic.claude-sonnet-5",
+        "us.anthropic.claude-opus-4-7",
         body=strictly({}),
+    ),
+    "claude_uses_strict_tools_with_closed_objects": Broken(
+        "toolConfig.tools[2].toolSpec.inputSchema.json.properties.where",
+        PREFIX + "tools.1.custom: For 'object' type, 'additionalProperties' must be explicitly set to false",
+        None,
+        HAIKU,
+        body=strictly({"properties": {"where": {"type": "object"}}}),
     ),
     "claude_uses_strict_tools_without_limits": Broken(
         "toolConfig.tools[2].toolSpec.inputSchema.json.properties.all",
@@ -201,7 +214,8 @@ BROKEN: dict[str, Broken] = {
     "claude_tools_are_of_draft_2020_12": Broken(
         f"{SCHEMA}.properties.n.exclusiveMinimum",
         f"{CUSTOM}: JSON schema is invalid. It must match JSON Schema draft 2020-12 "
-        "(https://json-schema.org/draft/2020-12).",
+        "(https://json-schema.org/draft/2020-12). Learn more about tool use at "
+        "https://docs.anthropic.com/en/docs/tool-use.",
         None,
         SONNET,
         body=config({"type": "object", "properties": {"n": {"type": "integer", "exclusiveMinimum": True}}}),
@@ -229,6 +243,13 @@ BROKEN: dict[str, Broken] = {
         body=answered_by(
             json.dumps({"type": "object", "additionalProperties": False, "properties": {"city": {"type": "object"}}})
         ),
+    ),
+    "claude_answers_without_recursion": Broken(
+        OUTPUT,
+        "The system encountered an unexpected error during processing. Try your request again.",
+        None,
+        SONNET,
+        body=answered_by(json.dumps({"$ref": "#/$defs/Tree", "$defs": {"Tree": TREE}})),
     ),
     "some_claudes_answer_without_a_schema": Broken(
         "outputConfig.textFormat",

@@ -125,7 +125,37 @@ BROKEN: dict[str, Broken] = {
         "us.writer.palmyra-x4-v1:0",
         body=config(),
     ),
-    "deepseek_is_not_given_thoughts": Broken(
+    "nova_1_does_not_reason": Broken(
+        "additionalModelRequestFields.reasoningConfig",
+        PREFIX + "Malformed input request: the provided reasoning config value is invalid, please reformat your input "
+        "and try again.",
+        model_id="us.amazon.nova-micro-v1:0",
+        body={"additionalModelRequestFields": {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": "low"}}},
+    ),
+    "nova_has_no_other_fields": Broken(
+        "additionalModelRequestFields.performanceConfig",
+        PREFIX + "Malformed input request: #: extraneous key [performanceConfig] is not permitted, please reformat "
+        "your input and try again.",
+        body={"additionalModelRequestFields": {"performanceConfig": {"latency": "optimized"}}},
+    ),
+    "nova_reasons_without_a_limit": Broken(
+        "inferenceConfig.maxTokens",
+        PREFIX + "`maxTokens` must be unset when reasoningConfig type is 'enabled' and maxReasoningEffort is 'high'. "
+        "Please consult our documentation at https://docs.aws.amazon.com/nova/latest/userguide",
+        model_id="us.amazon.nova-2-lite-v1:0",
+        body={
+            "inferenceConfig": {"maxTokens": 500},
+            "additionalModelRequestFields": {"reasoningConfig": {"type": "enabled", "maxReasoningEffort": "high"}},
+        },
+    ),
+    "gpt_has_no_other_fields": Broken(
+        "additionalModelRequestFields.thinking",
+        PREFIX + '{"error":{"code":"unknown_parameter","message":"Unknown parameter: \'thinking\'.",'
+        '"param":"thinking","type":"invalid_request_error"}}',
+        model_id="us.openai.gpt-5.6-sol",
+        body={"additionalModelRequestFields": {"thinking": {"type": "enabled", "budget_tokens": 1024}}},
+    ),
+    "some_are_given_no_thoughts": Broken(
         "messages[1].content[0].reasoningContent",
         "User messages cannot contain reasoning content. Please remove the reasoning content and try again.",
         [user(TEXT), assistant(THOUGHT, TEXT), user(TEXT)],

@@ -15,7 +15,7 @@ from converse_harness.bedrock.rules import (
     refusal_of,
     refusals_of,
 )
-from converse_harness.bedrock.rules.tools import broken_keyword
+from converse_harness.bedrock.rules.finders.tools import broken_keyword
 from converse_harness.settings import RuleLevel
 from tests.bedrock.rules.asking import (
     CACHE_POINT,

@@ -528,7 +528,7 @@ def test_what_is_counted_is_rehearsed_too(suite: pytest.Pytester) -> None:
 @pytest.mark.parametrize(
     ("model", "unjudged"),
     [
-        ("us.amazon.nova-pro-v1:0", "additional model request fields (effort, thinking), signatures, "),
+        ("us.amazon.nova-pro-v1:0", "additional model request fields (effort), signatures, "),
         ("us.anthropic.claude-sonnet-4-6", "additional model request fields (effort), signatures, "),
         ("no-such-model", "signatures, "),
     ],

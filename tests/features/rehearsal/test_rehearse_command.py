@@ -94,11 +94,11 @@ def test_an_error_that_is_no_refusal_accepts_nothing(tmp_path: Path, capsys: pyt
 
 
 def test_additional_fields_that_no_rule_looks_at_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = [HEADER, *exchange(1, "anthropic.claude-sonnet-4-5", additionalModelRequestFields={"thinking": {}})]
+    lines = [HEADER, *exchange(1, "anthropic.claude-sonnet-4-5", additionalModelRequestFields={"effort": 5})]
     (tmp_path / "one.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     main(["rehearse", str(tmp_path), "--as", "us.amazon.nova-pro-v1:0"])
     last = capsys.readouterr().out.splitlines()[-1]
-    assert last.startswith("not rehearsed: additional model request fields (thinking), signatures, ")
+    assert last.startswith("not rehearsed: additional model request fields (effort), signatures, ")
 
 
 def test_nothing_is_refused_of_the_samples_as_their_own_models(capsys: pytest.CaptureFixture[str]) -> None:

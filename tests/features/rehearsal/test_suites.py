@@ -21,6 +21,7 @@ PLANTED = {
         "Nova Pro": {
             "test_cached_tools": "nova_tools_have_no_cache_point",
             "test_long_answer": "some_answers_are_limited",
+            "test_thinks": "nova_has_no_other_fields",
         },
         "Llama 4": {
             "test_cached_tools": "some_cache_nothing",
@@ -39,6 +40,7 @@ PLANTED = {
         "Nova Pro": {
             "test_cached_tools": "nova_tools_have_no_cache_point",
             "test_long_answer": "some_answers_are_limited",
+            "test_thinks": "nova_has_no_other_fields",
         },
         "Llama 4": {
             "test_cached_by_itself": "some_cache_nothing",

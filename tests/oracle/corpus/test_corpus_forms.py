@@ -17,13 +17,7 @@ from urllib.parse import quote
 import pytest
 
 from converse_harness import Endpoint, reply
-from converse_harness.bedrock.answer_members import (
-    CACHE_COUNTERS,
-    COUNTERS,
-    TOOL_USE_TYPES,
-    OtherForm,
-)
-from converse_harness.bedrock.models import standing
+from converse_harness.bedrock.models import COUNTERS, MODELS, Model, OtherForm, standing
 from converse_harness.stream.events import decode_event
 from converse_harness.stream.frames import Decoder
 from converse_harness.stream.http import Request
@@ -146,10 +140,11 @@ def test_a_tool_use_has_the_type_of_its_newest_recordings(answers: list[Answer])
             if use.get("type") == ours.get("type"):
                 assert not each.raw or list(use) == list(ours), each.file
                 continue
-            other = each.named_in(row_of(each, TOOL_USE_TYPES).others)
+            types = (form for form in row_of(each).tool_types if each.operation in form.operations)
+            other = each.named_in(other for form in types for other in form.others)
             assert other is not None, (each.file, each.month, use, ours)
             named.add(other)
-    assert named == {other for row in TOOL_USE_TYPES for other in row.others}
+    assert named == {other for row in MODELS for form in row.tool_types for other in form.others}
     assert compared["tool_use"] > 150
     assert compared[None] > 100
 
@@ -168,10 +163,10 @@ def test_the_usage_has_the_counters_of_its_newest_recordings(answers: list[Answe
         compared[len(recorded)] += 1
         if recorded == made:
             continue
-        other = each.named_in(row_of(each, CACHE_COUNTERS).others)
+        other = each.named_in(row_of(each).counters.others)
         assert other is not None, (each.file, each.month, recorded, made)
         named.add(other)
-    assert named == {other for row in CACHE_COUNTERS for other in row.others}
+    assert named == {other for row in MODELS for other in row.counters.others}
     assert compared.keys() == {0, 2, 4}
     assert min(compared.values()) > 20
 
@@ -180,9 +175,8 @@ def has_point(request: Mapping[str, Any]) -> bool:
     return '"cachePoint"' in json.dumps(request)
 
 
-def row_of(answer: Answer, rows: Iterable[Any]) -> Any:
-    """The row of a table that applies to an answer."""
-    name = standing(answer.model_id).id
-    return next(
-        row for row in rows if name in row.models and answer.operation in getattr(row, "operations", ("Converse",))
-    )
+def row_of(answer: Answer) -> Model:
+    """The row of the table of models for an answer."""
+    row = standing(answer.model_id).model
+    assert row is not None
+    return row

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final
 
-from converse_harness.bedrock.rules.claude import CLAUDE_CONTENTS, CLAUDE_TALK
+from converse_harness.bedrock.rules.claude import CLAUDE_TALK
+from converse_harness.bedrock.rules.claude_contents import CLAUDE_CONTENTS
 from converse_harness.bedrock.rules.families import OTHER_FAMILIES
 from converse_harness.bedrock.rules.gateway import CONTENTS, REQUEST
 from converse_harness.bedrock.rules.nova import NOVA

@@ -1,28 +1,24 @@
-"""Rules of Claude on Bedrock about messages, thinking, sampling and cache points."""
+"""Rules of Claude on Bedrock about messages, additional fields, thinking, sampling and cache points."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from converse_harness.bedrock.rules import abilities, caching, conversation, media, thinking, tools
-from converse_harness.bedrock.rules.request import in_blocks, in_request, in_results, in_shown
+from converse_harness.bedrock.rules.finders import caching, conversation, fields, thinking
+from converse_harness.bedrock.rules.request import in_blocks, in_request, in_results
 from converse_harness.bedrock.rules.rule import (
     MODEL,
-    MULTIMODAL,
     Claude,
     Models,
     Rule,
     coded,
     documented,
-    no_block,
-    no_field,
     recorded,
     reported,
 )
 
 _CLAUDE: Final = Models(only=(Claude(),))
 _CLAUDE_4_ON: Final = Models(only=(Claude(since=(4,)),))
-_CLAUDE_4_7_ON: Final = Models(only=(Claude(since=(4, 7)),))
 
 _EMPTY: Final = MODEL + "messages: text content blocks must be non-empty"
 _PREFILL: Final = (
@@ -52,6 +48,31 @@ CLAUDE_TALK: Final = (
             reported("strands-agents/harness-sdk, its live tests", "", "Claude Sonnet 4.6"),
         ),
         remark="nobody reports it after March 2025",
+    ),
+    Rule(
+        "claude_fields_are_set_once",
+        "an additional field for Claude is not one that a member of the request sets as well",
+        "The additional field {field} conflicts with the existing field {member}. Remove {field} and try again.",
+        fields.fields_that_a_member_sets,
+        (recorded("vercel/ai, its fixtures", "2026-07", "Sonnet 4.6, tool_choice/type"),),
+        _CLAUDE,
+        remark="the wording for other fields than tool_choice/type is thought to be the same",
+    ),
+    Rule(
+        "claude_has_no_other_fields",
+        "an additional field for Claude is not one that only models of other makers have",
+        MODEL + "{name}: Extra inputs are not permitted",
+        fields.fields_of_others,
+        (reported("BerriAI/litellm#13825", "2025-08-20", "Sonnet 4, guardrails"),),
+        _CLAUDE,
+    ),
+    Rule(
+        "claude_reads_nine_megabytes",
+        "the texts of the messages to Claude have 9,000,000 bytes at most",
+        MODEL + "too many total text bytes: {size} > {most}",
+        conversation.too_much_text,
+        (recorded("crmne/ruby_llm, its bedrock cassettes", "2025-09", "Claude 3.5 Haiku"),),
+        _CLAUDE,
     ),
     Rule(
         "claude_is_given_texts",
@@ -94,7 +115,7 @@ CLAUDE_TALK: Final = (
             reported("anomalyco/opencode#29760", "2026-05-28", "Opus 4.6"),
             reported("NousResearch/hermes-agent#105780", "2026-09-08", "Sonnet 5, Fable 5.1"),
         ),
-        Models(only=(Claude(since=(4, 6)),)),
+        Models(only=(Claude(),), lacking="prefill"),
         remark="that 4.5 accepts it says ericc-ch/copilot-api#261",
     ),
     Rule(
@@ -130,7 +151,8 @@ CLAUDE_TALK: Final = (
             reported("run-llama/llama_index#20851", "2026-03-02"),
             reported("egoist/chatwise-releases#1399", "2026-04-28", "Sonnet 4.6"),
         ),
-        _CLAUDE,
+        Models(only=(Claude(since=(3, 7)),)),
+        remark="earlier versions have their own rule: some_are_given_no_thoughts",
     ),
     Rule(
         "claude_thought_before_it_used_tools",
@@ -158,7 +180,7 @@ CLAUDE_TALK: Final = (
             reported("earendil-works/pi#6212", "2026-07-01", "Sonnet 5"),
             reported("earendil-works/pi#7081", "2026-07-24", "Opus 5"),
         ),
-        _CLAUDE_4_7_ON,
+        Models(only=(Claude(),), lacking="thinking budget"),
         remark="4.6 takes a budget (pydantic/pydantic-ai#5326, 2026-05-07)",
     ),
     Rule(
@@ -167,15 +189,31 @@ CLAUDE_TALK: Final = (
         MODEL + "adaptive thinking is not supported on this model",
         thinking.while_thinking("additionalModelRequestFields.thinking.type", ["adaptive"]),
         (reported("pensarai/apex#887", "2026-07-01", "Haiku 4.5"),),
-        Models(
-            only=(
-                "anthropic.claude-3*",
-                "anthropic.claude-*-4-5*",
-                "anthropic.claude-*-4-1*",
-                "anthropic.claude-*-4-2*",
-            )
-        ),
+        Models(only=(Claude(),), lacking="adaptive thinking"),
         remark="Sonnet 4.5 said it in other words in March 2026 (strands-agents/harness-sdk#1856)",
+    ),
+    Rule(
+        "some_claudes_always_think",
+        "thinking is not disabled for Claude Opus 5.5",
+        MODEL + '"thinking.type.disabled" is not supported for this model.',
+        thinking.while_thinking("additionalModelRequestFields.thinking.type", ["disabled"]),
+        (reported("ax-llm/ax#667", "2026-09-23"), reported("stdapi-ai/stdapi.ai#284", "2026-09")),
+        Models(lacking="disabled thinking"),
+        remark="that the prefix is there is thought; Opus 5 accepts it",
+    ),
+    Rule(
+        "opus_5_thinks_for_a_high_effort",
+        "the effort of Claude Opus 5 is not above high while thinking is disabled",
+        "output_config.effort '{effort}' is not supported when thinking is disabled on this model. Use effort 'high' "
+        "or below, or enable thinking.",
+        thinking.high_efforts_without_thinking,
+        (
+            reported("anthropics/claude-code#81084", "2026-07", "Anthropic's API"),
+            reported("anthropics/claude-code#82389", "2026-07", "Anthropic's API"),
+        ),
+        Models(only=("anthropic.claude-opus-5",)),
+        remark="not seen on Bedrock",
+        verdict="note",
     ),
     Rule(
         "claude_thinks_or_must_use_a_tool",
@@ -271,7 +309,7 @@ CLAUDE_TALK: Final = (
             reported("NousResearch/hermes-agent#36151", "2026-06-01", "Opus 4.7, Opus 4.8"),
             reported("DayuanJiang/next-ai-draw-io#861", "2026-06-06", "Opus 4.7, Opus 4.8"),
         ),
-        _CLAUDE_4_7_ON,
+        Models(only=(Claude(),), lacking="temperature"),
         remark="temperature 1 beside adaptive thinking was accepted of Opus 4.7 and 4.8, by InvokeModel "
         "(logancyang/obsidian-copilot#2600, 2026-06-12)",
     ),
@@ -286,7 +324,7 @@ CLAUDE_TALK: Final = (
             reported("mnfst/modelparams.dev#238", "2026-08-17", "Opus 4.8, not Bedrock, top_k as well"),
             documented("its model card of Opus 4.7", "2026-08"),
         ),
-        _CLAUDE_4_7_ON,
+        Models(only=(Claude(),), lacking="temperature"),
         remark="the wording was seen at Anthropic's own API, and of the temperature at Bedrock",
     ),
     Rule(
@@ -321,10 +359,14 @@ CLAUDE_TALK: Final = (
     Rule(
         "cache_points_follow_something",
         "a message to Claude does not begin with a cache point",
-        "There is nothing available to cache.",
+        "There is nothing available to cache. Please remove the invalid cache point and try again.",
         caching.points_after_nothing,
-        (reported("strands-agents/harness-sdk#3677", "2026-08-07", "Sonnet 4.5"),),
+        (
+            recorded("vercel/ai, its fixtures", "2026-07", "Sonnet 4.5, a message that is a cache point alone"),
+            reported("strands-agents/harness-sdk#3677", "2026-08-07", "Sonnet 4.5"),
+        ),
         _CLAUDE,
+        remark="the thread quotes the first sentence",
     ),
     Rule(
         "claude_caches_ever_shorter",
@@ -349,7 +391,7 @@ CLAUDE_TALK: Final = (
         MODEL + "{place}.cache_control.ttl: Extra inputs are not permitted",
         caching.long_times,
         (reported("earendil-works/pi#1570", "2026-02-20", "Opus 4, Opus 4.1, Sonnet 4, 3.7 Sonnet, 3.5"),),
-        Models(only=(Claude(before=(4, 5)),)),
+        Models(only=(Claude(),), lacking="hourly cache"),
         remark="quoted without the place",
     ),
     Rule(
@@ -374,297 +416,5 @@ CLAUDE_TALK: Final = (
         _CLAUDE,
         remark="the number of the block was seen as its own and as one more; that documents with citations are taken "
         "says pydantic-ai's profile of Bedrock's models (2026-11)",
-    ),
-)
-
-
-_STRICT: Final = MODEL + "tools.{k}.custom.strict: Extra inputs are not permitted"
-
-_NO_SCHEMA: Final = MODEL + "output_config.format: Extra inputs are not permitted"
-
-_STRUCTURED: Final = coded(
-    "pydantic-ai, its profile of Bedrock's models",
-    "2026-10-29",
-    "patterns of Opus 4.7 were tried; only Opus 4.1 and Fable 5 are without structured output",
-)
-"""A Witness for structured output of newer Claude: AWS seems to have added it in autumn 2026."""
-
-_output_formats: Final = in_request(
-    "outputConfig.textFormat", lambda asked: "textFormat" in asked.body.get("outputConfig", {}), "outputConfig"
-)
-
-CLAUDE_CONTENTS: Final = (
-    Rule(
-        "claude_results_stand_without_files",
-        "a message to Claude with the result of a tool has no documents except PDFs and those with citations",
-        MODEL + "messages.{n}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. Each "
-        "`tool_use` block must have a corresponding `tool_result` block in the next message.",
-        media.files_beside_results,
-        (
-            reported("pydantic/pydantic-ai#3253", "2025-10-24"),
-            reported("pydantic/pydantic-ai#6098", "2026-06-27"),
-        ),
-        _CLAUDE,
-    ),
-    Rule(
-        "claude_sees_no_videos",
-        "a request to Claude has no video",
-        no_block("video"),
-        media.any_of("video"),
-        (recorded(MULTIMODAL, "2025-12", "Sonnet 4.5"),),
-        _CLAUDE,
-    ),
-    Rule(
-        "claude_is_given_its_images",
-        "an image for Claude is in the request, not in S3",
-        no_field("s3Uri"),
-        in_shown("image", media.is_in_s3, ".source.s3Location"),
-        (recorded(MULTIMODAL, "2025-12", "Sonnet 4.5"),),
-        _CLAUDE,
-    ),
-    Rule(
-        "claude_is_given_its_documents",
-        "a document in a message for Claude is in the request, not in S3",
-        MODEL + "messages.{n}.content.{m}.document.source.type: Field required",
-        in_blocks("document", media.is_in_s3, ".source.s3Location"),
-        (
-            reported("strands-agents/harness-sdk#1744", "2026-02-20"),
-            recorded(MULTIMODAL, "2025-12", "Sonnet 4.5"),
-            reported("strands-agents/harness-sdk#3610", "2026-08"),
-        ),
-        _CLAUDE,
-    ),
-    Rule(
-        "claude_cites_no_results",
-        "a document in the result of a tool for Claude has no citations",
-        "Citations are not supported in tool result documents.",
-        in_results("document", breaks=media.is_cited, path=".citations"),
-        (reported("boto/boto3#4648", "2025-10-27"), reported("pydantic/pydantic-ai#7750", "2026-08-25")),
-        _CLAUDE,
-    ),
-    Rule(
-        "claude_cites_pdfs_and_texts",
-        "a document for Claude with citations has the format pdf or txt",
-        "Unsupported document format. Only txt and pdf formats are supported when citations are enabled",
-        in_blocks("document", media.is_cited_but_no_text, ".format"),
-        (reported("boto/boto3#4726", "2026-02-24"), reported("pydantic/pydantic-ai#7750", "2026-08-25")),
-        _CLAUDE,
-    ),
-    Rule(
-        "claude_tools_are_no_choice",
-        "the root of a tool's schema for Claude is no oneOf, allOf or anyOf",
-        MODEL + "tools.{k}.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level",
-        tools.with_combinators_at_the_root,
-        (
-            reported("jwadow/kiro-gateway#232", "", "through a gateway"),
-            reported("trycua/cua#3303", "2026-08-21", "through a gateway"),
-            reported("code-yeongyu/senpi#1947", "2026-09-22"),
-        ),
-        _CLAUDE,
-    ),
-    Rule(
-        "claude_tools_have_plain_keys",
-        "a property at the root of a tool's schema for Claude has a name of 64 letters, digits, _, . and - at most",
-        MODEL + "tools.{k}.custom.input_schema.properties: Property keys should match pattern "
-        "'^[a-zA-Z0-9_.-]{{1,64}}$'",
-        tools.with_other_keys,
-        (
-            reported(
-                "aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws#709", "2026-08-31"
-            ),
-        ),
-        _CLAUDE,
-        remark="that the prefix is there is thought",
-    ),
-    Rule(
-        "claude_tools_are_of_draft_2020_12",
-        "a tool's schema for Claude is one of JSON Schema's draft 2020-12",
-        MODEL + "tools.{k}.custom.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12 "
-        "(https://json-schema.org/draft/2020-12).",
-        tools.of_other_drafts,
-        (
-            reported("acomagu/vscode-as-mcp-server#6", ""),
-            coded(
-                "servers of tools that met it at Anthropic's API",
-                "2026-11",
-                "a list for items, true for exclusiveMinimum",
-            ),
-        ),
-        _CLAUDE,
-    ),
-    Rule(
-        "claude_tools_have_names_of_their_own",
-        "the tools for Claude have different names",
-        MODEL + "tools: Tool names must be unique.",
-        tools.names_twice,
-        (reported("microsoft/vscode#276110", "2025-11"), reported("tailcallhq/forgecode#892", "", "not Bedrock")),
-        _CLAUDE,
-    ),
-    Rule(
-        "some_claudes_have_no_strict_tools",
-        "the tools for Claude Sonnet 4, Opus 4.1 and Fable 5.1 have no `strict`, not even false",
-        _STRICT,
-        tools.strict_tools,
-        (
-            reported("BerriAI/litellm#33193", "2026-07-14", "Sonnet 4, as known from #31943"),
-            reported("lobehub/lobehub#19876", "2026-09-23", "Fable 5.1; Opus 5 and Fable 5 accept it"),
-            coded("pydantic-ai, its profile of Bedrock's models", "2026-11", "Opus 4.1, Fable 5.1"),
-        ),
-        Models(only=("anthropic.claude-sonnet-4-2*", "anthropic.claude-opus-4-1*", "anthropic.claude-fable-5-1*")),
-        remark="of false: BerriAI/litellm#35688 (2026-08-03, Sonnet 5)",
-    ),
-    Rule(
-        "newer_claudes_have_no_strict_tools",
-        "the tools for Claude Sonnet 5 and Opus 4.7, 4.8 and 5.5 have no `strict`",
-        _STRICT,
-        tools.strict_tools,
-        (
-            reported("BerriAI/litellm#31582", "2026-06-29", "Opus 4.7, Opus 4.8; Sonnet 4.5 accepts it"),
-            reported("BerriAI/litellm#35688", "2026-08-03", "Sonnet 5, false as well"),
-            reported("lobehub/lobehub#19876", "2026-09-23", "Opus 5.5"),
-        ),
-        Models(
-            only=(
-                "anthropic.claude-sonnet-5",
-                "anthropic.claude-opus-4-7*",
-                "anthropic.claude-opus-4-8*",
-                "anthropic.claude-opus-5-5*",
-            )
-        ),
-        against=(_STRUCTURED,),
-        verdict="note",
-    ),
-    Rule(
-        "claude_uses_strict_tools_without_limits",
-        "the schema of a strict tool for Claude has no limits of numbers, no maxItems and no minItems above 1",
-        MODEL + "tools.{k}.custom: For '{type}' type, {keywords} not supported",
-        tools.strict_tools_with_limits,
-        (
-            coded(
-                "pydantic-ai, its profile of Bedrock's models", "2026-05-19", "Sonnet 4.5, limits of strings are taken"
-            ),
-            reported("BerriAI/litellm#39115", "2026-09-01", "Haiku 4.5, Sonnet 4.6, Opus 4.6, maxItems"),
-        ),
-        _CLAUDE_4_ON,
-    ),
-    Rule(
-        "claude_stops_at_more_than_whitespace",
-        "a stop sequence for Claude is more than whitespace",
-        MODEL + "stop_sequences: each stop sequence must contain non-whitespace",
-        abilities.blank_stop_sequences,
-        (reported("continuedev/continue#1660", "2024-07"),),
-        _CLAUDE,
-    ),
-    Rule(
-        "claude_answers_closed_objects",
-        "each object in the schema of the answer of Claude from 4 on has additionalProperties false",
-        MODEL
-        + "output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false",
-        tools.outputs_by_open_objects,
-        (reported("future-agi/future-agi#412", "2026-05-12"),),
-        _CLAUDE_4_ON,
-        remark="Claude 3 accepts open ones: recorded, dd-trace-py, bedrock_converse_boolean",
-    ),
-    Rule(
-        "claude_answers_without_limits",
-        "the schema of the answer of Claude from 4 on has no limits of numbers, no maxItems and no minItems above 1",
-        MODEL + "output_config.format.schema: For '{type}' type, {keywords} not supported",
-        tools.outputs_with_limits,
-        (
-            coded("pydantic-ai, its profile of Bedrock's models", "2026-05-19", "Sonnet 4.5"),
-            reported("BerriAI/litellm#29624", "2026-06-03", "minimum and maximum of a number"),
-            reported("vercel/ai#17197", "2026-07-14", "Sonnet 4.5, maxItems"),
-            reported("AgentToolkit/altk-boost#118", "2026-08-11", "Haiku 4.5, minimum and maximum of an integer"),
-            reported("gaiin-platform/amplify-genai-backend#383", "2026-08-21", "minimum and maximum of an integer"),
-        ),
-        _CLAUDE_4_ON,
-        remark="limits of strings are accepted: recorded, pydantic-ai, test_bedrock_native_output_profile_default; the "
-        "wording for minItems is that of Anthropic's own API",
-    ),
-    Rule(
-        "some_claudes_answer_without_a_schema",
-        "Claude Sonnet 4, Opus 4.1 and Fable 5 are given no schema of the answer",
-        _NO_SCHEMA,
-        _output_formats,
-        (
-            reported("vercel/ai#17719", "2026-07-22", "Sonnet 4"),
-            coded("pydantic-ai, its profile of Bedrock's models", "2026-11", "Opus 4.1, Fable 5, Fable 5.1"),
-        ),
-        Models(only=("anthropic.claude-sonnet-4-2*", "anthropic.claude-opus-4-1*", "anthropic.claude-fable-5*")),
-        remark="Sonnet 4 said output_config instead of output_config.format",
-    ),
-    Rule(
-        "newer_claudes_answer_without_a_schema",
-        "Claude Opus 4.7, 4.8 and 5 are given no schema of the answer",
-        _NO_SCHEMA,
-        _output_formats,
-        (
-            reported("maximhq/bifrost#3184", "2026-05-01", "Opus 4.7"),
-            reported("MattJColes/lgtmaybe#469", "2026-08-17", "Opus 5"),
-        ),
-        Models(only=("anthropic.claude-opus-4-7*", "anthropic.claude-opus-4-8*", "anthropic.claude-opus-5")),
-        against=(_STRUCTURED,),
-        verdict="note",
-    ),
-    Rule(
-        "claude_images_are_of_their_format",
-        "an image for Claude from 4 on has the format that its block names",
-        MODEL + "messages.{n}.content.{m}.image.source.bytes: The image was specified using the image/{said} media "
-        "type, but the image appears to be a image/{found} image",
-        media.of_another_format(media.format_of),
-        (
-            reported("aws-samples/amazon-bedrock-client-for-mac#130", "2026-04-17"),
-            reported("ziatdinovmax/SciLink#382", "2026-07-21", "Opus 4.8"),
-            reported("NousResearch/hermes-agent#55429", "2026-09-02", "Sonnet 4.5"),
-        ),
-        _CLAUDE_4_ON,
-        remark="Claude 3.5 accepts others: recorded, openinference",
-    ),
-    Rule(
-        "claude_images_are_small",
-        "an image for Claude has 5 MiB of base64 at most",
-        MODEL + "messages.{n}.content.{m}.image.source.bytes: image exceeds 5 MB maximum: {size} bytes > {most} bytes",
-        media.too_large,
-        (
-            reported("aws/aws-sdk-js-v3#6785", "2025-01-09", "3.5 Sonnet v2"),
-            reported(
-                "aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws#778",
-                "2026-09-04",
-                "Sonnet 4.6",
-            ),
-        ),
-        _CLAUDE,
-        remark="in January 2025 the path ended in image.source",
-    ),
-    Rule(
-        "claude_images_are_smaller_among_many",
-        "if a request has more than 20 images for Claude, none has a side of more than 2,000 pixels",
-        MODEL + "image exceed max allowed size for many-image requests: 2000 pixels",
-        media.too_wide_among_many,
-        (
-            reported(
-                "aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws#994",
-                "2026-09-18",
-                "Sonnet 5",
-            ),
-        ),
-        _CLAUDE,
-        remark="quoted without what stands before it; the sides of PNG, GIF and JPEG are read",
-    ),
-    Rule(
-        "claude_images_are_few",
-        "a request to Claude has 20 images and documents at most",
-        "too many images and documents: {images} + {documents} > 20",
-        media.too_many_images,
-        (reported("cline/cline#1844", "2025-03-25", "Sonnet"), reported("boto/boto3#4632", "2025-10-07", "Sonnet 4")),
-        _CLAUDE,
-        against=(
-            reported(
-                "aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws#147",
-                "2025-12-01",
-                "Sonnet 4 took 100",
-            ),
-        ),
-        verdict="note",
     ),
 )

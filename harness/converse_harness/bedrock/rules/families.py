@@ -8,14 +8,13 @@ from __future__ import annotations
 from typing import Final
 
 from converse_harness.bedrock.models import MODELS
-from converse_harness.bedrock.rules import abilities, caching, conversation, media, tools
+from converse_harness.bedrock.rules.finders import abilities, caching, conversation, fields, media, tools
 from converse_harness.bedrock.rules.request import any_block, in_blocks, in_request, in_results, in_shown
 from converse_harness.bedrock.rules.rule import (
     CLIENTS_KNOW,
     CONVERSING,
     MODEL,
     PROBED,
-    Claude,
     Models,
     Rule,
     coded,
@@ -27,36 +26,10 @@ from converse_harness.bedrock.rules.rule import (
 )
 
 _LLAMA: Final = ("meta.llama3*", "meta.llama4*")
-_OLD_MISTRAL: Final = (
-    "mistral.mistral-7b*",
-    "mistral.mistral-large-24*",
-    "mistral.mixtral*",
-    "mistral.pixtral*",
-)
-_OPENAI: Final = ("openai.gpt-oss*",)
-_TEXT_ONLY: Final = (
-    "amazon.nova-micro*",
-    "deepseek.v3*",
-    "minimax.*",
-    "mistral.devstral*",
-    "mistral.voxtral*",
-    "moonshot.kimi-k2-thinking",
-    "nvidia.nemotron-nano-3-30b*",
-    "nvidia.nemotron-nano-9b*",
-    "nvidia.nemotron-super-3*",
-    "openai.gpt-oss*",
-    "qwen.qwen3-235b*",
-    "qwen.qwen3-32b*",
-    "qwen.qwen3-coder*",
-    "qwen.qwen3-next*",
-    "zai.glm-4.7*",
-    "zai.glm-5*",
-)
-
 OTHER_FAMILIES: Final = (
     Rule(
         "some_are_invoked_by_a_profile",
-        "the model id of Claude from 3.7 on and DeepSeek R1 is an inference profile, such as "
+        "the model id of a model that is not invoked on demand is an inference profile, such as "
         "us.anthropic.claude-sonnet-5, or an ARN",
         "Invocation of model ID {model_id} with on-demand throughput isn’t supported. Retry your request with the ID "
         "or ARN of an inference profile that contains this model.",
@@ -67,7 +40,7 @@ OTHER_FAMILIES: Final = (
             recorded("0xPlaygrounds/rig", "2026-07-10", "DeepSeek R1"),
             coded("several clients", "2026-11", "Sonnet 5"),
         ),
-        Models(only=(Claude(since=(3, 7)), "deepseek.r1*")),
+        Models(lacking="on demand"),
         verdict="strict",
         operations=CONVERSING,
         remark="that no region has the versions between on demand is thought",
@@ -95,7 +68,7 @@ OTHER_FAMILIES: Final = (
         "message to the conversation and try again.",
         conversation.ends_with_the_assistant,
         (reported("i-am-bee/beeai-framework#753", "2025-04-11", "Llama 3 8B"),),
-        Models(only=("meta.llama3*",)),
+        Models(only=("meta.*",), lacking="prefill"),
     ),
     Rule(
         "llama_and_mistral_speak_or_use_a_tool",
@@ -134,7 +107,7 @@ OTHER_FAMILIES: Final = (
             reported("strands-agents/harness-sdk#3882", "2026-08-19", "Llama 3.3"),
             PROBED,
         ),
-        Models(only=(*_LLAMA, *_OLD_MISTRAL, "deepseek.r1*")),
+        Models(lacking="streamed tools"),
     ),
     Rule(
         "some_use_no_tools",
@@ -146,7 +119,7 @@ OTHER_FAMILIES: Final = (
             reported("langchain-ai/langchain-aws#447", "2025-04", "DeepSeek R1"),
             CLIENTS_KNOW,
         ),
-        Models(only=("deepseek.r1*", "meta.llama3-8b*", "meta.llama3-70b*", "amazon.titan-text*")),
+        Models(lacking="tools"),
     ),
     Rule(
         "llama_is_not_forced_to_use_tools",
@@ -154,7 +127,7 @@ OTHER_FAMILIES: Final = (
         no_field("toolConfig.toolChoice.any"),
         tools.choices("any"),
         (reported("strands-agents/harness-sdk#1241", "2025-11-23"),),
-        Models(only=_LLAMA),
+        Models(only=_LLAMA, lacking="toolChoice any"),
     ),
     Rule(
         "some_are_not_forced_to_use_a_tool",
@@ -162,7 +135,7 @@ OTHER_FAMILIES: Final = (
         no_field("toolConfig.toolChoice.tool"),
         tools.choices("tool"),
         (coded("several clients", "2026-11", "Mistral Large 2402, Llama"),),
-        Models(only=(*_LLAMA, "mistral.mistral-large-2402*")),
+        Models(only=(*_LLAMA, "mistral.*"), lacking="toolChoice tool"),
     ),
     Rule(
         "some_see_no_images",
@@ -170,7 +143,7 @@ OTHER_FAMILIES: Final = (
         no_block("image"),
         media.any_of("image"),
         (PROBED,),
-        Models(only=_TEXT_ONLY),
+        Models(lacking="images"),
     ),
     Rule(
         "some_results_have_no_images",
@@ -182,13 +155,11 @@ OTHER_FAMILIES: Final = (
             reported("anomalyco/opencode#49443", "2026-09-17", "GPT 5.6, GPT 6, Pixtral and others"),
             reported("anomalyco/opencode#50272", "2026-09-21", "all but Claude, Nova and Llama 4"),
         ),
-        Models(
-            only=("openai.gpt-5*", "openai.gpt-6*", "qwen.qwen3-vl*", "mistral.mistral-large-3*", "mistral.pixtral*")
-        ),
+        Models(lacking="images in results"),
     ),
     Rule(
         "some_have_no_stop_sequences",
-        "Qwen3 235B and gpt-oss are given no stop sequences",
+        "Qwen3 235B, gpt-oss and GPT from 5.6 on are given no stop sequences",
         no_field("stopSequences"),
         in_request(
             "inferenceConfig.stopSequences", lambda asked: "stopSequences" in asked.inference, "inferenceConfig"
@@ -198,8 +169,23 @@ OTHER_FAMILIES: Final = (
             reported("langchain4j/langchain4j#3650", "2025-09-06", "gpt-oss 120B, an empty list"),
             reported("langgenius/dify-official-plugins#1767", "2025-09-25", "Qwen3 235B"),
             reported("crewAIInc/crewAI#4046", "2025-12-08", "gpt-oss-safeguard, an empty list"),
+            recorded("vercel/ai, its fixtures", "2026-09", "GPT 5.6"),
         ),
-        Models(only=("qwen.qwen3-235b*", *_OPENAI)),
+        Models(lacking="stopSequences"),
+    ),
+    Rule(
+        "gpt_has_no_other_fields",
+        "an additional field for GPT from 5.6 on is not one that only models of other makers have",
+        MODEL + '{{"error":{{"code":"unknown_parameter","message":"Unknown parameter: \'{name}\'.","param":"{name}",'
+        '"type":"invalid_request_error"}}}}',
+        fields.fields_of_others,
+        (
+            reported("anomalyco/opencode#48195", "2026-08"),
+            recorded("vercel/ai, its fixtures", "2026-08", "GPT 5.6, reasoningConfig and reasoning_effort"),
+            reported("agentgateway/agentgateway#3442", "2026-09"),
+            reported("BerriAI/litellm#38279", "2026-09"),
+        ),
+        Models(only=("openai.gpt-5.6*", "openai.gpt-6*")),
     ),
     Rule(
         "some_have_no_temperature",
@@ -211,7 +197,7 @@ OTHER_FAMILIES: Final = (
             reported("NousResearch/hermes-agent#111043", "2026-09-14", "Grok 4.6"),
             coded("pydantic-ai, its profile of Bedrock's models", "2026-11", "GPT 5.6, GPT 6, Grok 4.6"),
         ),
-        Models(only=("xai.grok-4*", "openai.gpt-5.6*", "openai.gpt-6*")),
+        Models(only=("xai.*", "openai.*"), lacking="temperature"),
         remark="for topP, and of GPT, the wording is thought to be the same",
     ),
     Rule(
@@ -223,7 +209,7 @@ OTHER_FAMILIES: Final = (
             reported("boto/boto3#4608", "2025-09-04", "Sonnet 4, for a day"),
             coded("pydantic-ai, its profile of Bedrock's models", "2026-10-20"),
         ),
-        Models(only=("amazon.nova*", "meta.llama*", "mistral.pixtral*", "deepseek.*")),
+        Models(lacking="citations"),
     ),
     Rule(
         "some_have_no_system_prompt",
@@ -235,7 +221,7 @@ OTHER_FAMILIES: Final = (
             coded("several clients", "2026-10-01", "Mistral 7B"),
             documented("its table of what models support", "2026-10", "Titan"),
         ),
-        Models(only=("mistral.mistral-7b*", "mistral.mixtral*", "amazon.titan-text*")),
+        Models(lacking="system prompts"),
     ),
     Rule(
         "writer_results_have_no_status",
@@ -243,15 +229,18 @@ OTHER_FAMILIES: Final = (
         no_field("status"),
         in_blocks("toolResult", lambda result: "status" in result, ".status"),
         (coded("pydantic-ai, its profile of Bedrock's models", "2026-11"),),
-        Models(only=("writer.palmyra*",)),
+        Models(lacking="status of results"),
     ),
     Rule(
-        "deepseek_is_not_given_thoughts",
-        "DeepSeek R1's reasoning is not sent back",
+        "some_are_given_no_thoughts",
+        "the reasoning of DeepSeek R1 is not sent back, nor any to Claude before 3.7",
         "User messages cannot contain reasoning content. Please remove the reasoning content and try again.",
         any_block("reasoningContent"),
-        (reported("langchain-ai/langchain-aws#401", "2025-03"),),
-        Models(only=("deepseek.r1*",)),
+        (
+            reported("langchain-ai/langchain-aws#401", "2025-03", "DeepSeek R1"),
+            recorded("vercel/ai, its fixtures", "2026-07-21", "Claude 3 Haiku"),
+        ),
+        Models(lacking="reasoning sent back"),
     ),
     Rule(
         "some_thoughts_are_not_signed",
@@ -263,11 +252,11 @@ OTHER_FAMILIES: Final = (
             ".reasoningText.signature",
         ),
         (CLIENTS_KNOW,),
-        Models(only=("moonshot*", "zai.*", "minimax.*", *_OPENAI)),
+        Models(lacking="signatures"),
     ),
     Rule(
         "some_cache_nothing",
-        "a request to DeepSeek, Kimi K2, Llama, Nemotron or Qwen has no cache point",
+        "a request to DeepSeek, Grok, Kimi K2, Llama, Nemotron or Qwen has no cache point",
         "You invoked an unsupported model or your request did not allow prompt caching. See the documentation for more "
         "information.",
         caching.any_point,
@@ -276,12 +265,12 @@ OTHER_FAMILIES: Final = (
             reported("strands-agents/harness-sdk#1807", "2026-03-04", "Llama"),
             reported("zeroclaw-labs/zeroclaw#7315", "2026-06-06", "Qwen3 Coder Next"),
             reported("Portkey-AI/docs-core#1025", "2026-08-13", "Kimi K2.5"),
+            reported("anomalyco/models.dev#5082", "2026-08-19", "Grok 4.6"),
+            reported("BerriAI/litellm#38699", "2026-08-28", "Grok 4.6"),
             reported("BerriAI/litellm#39210", "2026-09-01", "Nemotron 3 Super"),
             reported("strands-agents/harness-sdk#4168", "2026-09-04", "Nemotron 3 Super"),
         ),
-        Models(
-            only=("deepseek.*", "meta.llama*", "moonshot*.kimi-k2*", "nvidia.nemotron*", "qwen.*"),
-        ),
+        Models(lacking="cachePoint"),
         remark="the whole text is of cline/cline#2064 (2025-03-03); two threads say that the status is 400",
         error="AccessDeniedException",
     ),
@@ -311,7 +300,7 @@ OTHER_FAMILIES: Final = (
         no_field("toolConfig.toolChoice"),
         tools.forced,
         (coded("langchain-aws, its table of tool choices", "2026-11"),),
-        Models(only=("cohere.command-r*",)),
+        Models(disputed="toolChoice any"),
         remark="the wording is guessed; Bedrock was also seen to say that a combination of parameters is invalid "
         "(langchain-ai/langchain-aws#566, 2025-08-05)",
         verdict="note",

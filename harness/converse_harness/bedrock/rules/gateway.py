@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from converse_harness.bedrock.rules import abilities, aws_constraints, conversation, media, tools
+from converse_harness.bedrock.rules.finders import abilities, aws_constraints, conversation, media, tools
 from converse_harness.bedrock.rules.request import any_block, in_blocks, in_request, in_shown
 from converse_harness.bedrock.rules.rule import (
     ALL_OPERATIONS,
@@ -343,18 +343,21 @@ CONTENTS: Final = (
         remark="of other values than null thought",
     ),
     Rule(
+        "tool_uses_are_different",
+        "the tools used in a message have different ids",
+        "The toolUse blocks at messages.{n}.content contain duplicate Ids: {ids}",
+        tools.duplicates("toolUse"),
+        (
+            reported("double16/Cyber-AutoAgent-ng#27", "2026-03-06", "Claude Sonnet 4.5"),
+            recorded("vercel/ai, its fixtures", "2026-07-21", "Ministral 3 8B"),
+        ),
+    ),
+    Rule(
         "tool_results_are_different",
         "the results in a message have different ids",
         "The toolResult blocks at messages.{n}.content contain duplicate Ids: {ids}",
         tools.duplicates("toolResult"),
         (reported("BerriAI/litellm#20047", "2026-01-30"),),
-    ),
-    Rule(
-        "tool_uses_are_different",
-        "the tools used in a message have different ids",
-        "The toolUse blocks at messages.{n}.content contain duplicate Ids: {ids}",
-        tools.duplicates("toolUse"),
-        (reported("double16/Cyber-AutoAgent-ng#27", "2026-03-06", "Claude Sonnet 4.5"),),
     ),
     Rule(
         "tool_results_have_uses",

@@ -7,12 +7,45 @@ from __future__ import annotations
 
 from typing import Final
 
-from converse_harness.bedrock.rules import caching, media, tools
+from converse_harness.bedrock.rules.finders import caching, fields, media, tools
 from converse_harness.bedrock.rules.rule import MODEL, MULTIMODAL, Models, Rule, coded, recorded, reported
 
 _NOVA: Final = Models(only=("amazon.nova*",))
 
 NOVA: Final = (
+    Rule(
+        "nova_1_does_not_reason",
+        "Nova 1 is given no reasoningConfig",
+        MODEL + "Malformed input request: the provided reasoning config value is invalid, please reformat your input "
+        "and try again.",
+        fields.reasoning_configs,
+        (recorded("vercel/ai, its fixtures", "2026-07", "Nova Micro"),),
+        Models(only=("amazon.nova*",), lacking="reasoning"),
+    ),
+    Rule(
+        "nova_has_no_other_fields",
+        "an additional field for Nova is not one that only models of other makers have",
+        MODEL + "Malformed input request: #: extraneous key [{name}] is not permitted, please reformat your input and "
+        "try again.",
+        fields.fields_of_others,
+        (
+            reported("BerriAI/litellm#9128", "2025-03-11", "performanceConfig"),
+            reported("BerriAI/litellm#14021", "2025-08", "performanceConfig"),
+        ),
+        _NOVA,
+    ),
+    Rule(
+        "nova_reasons_without_a_limit",
+        "maxTokens is not set while Nova 2 reasons with a high effort",
+        MODEL + "`maxTokens` must be unset when reasoningConfig type is 'enabled' and maxReasoningEffort is 'high'. "
+        "Please consult our documentation at https://docs.aws.amazon.com/nova/latest/userguide",
+        fields.limits_beside_high_reasoning,
+        (
+            reported("UKGovernmentBEIS/inspect_ai#3767", "2026-04", "low and medium accept it"),
+            recorded("vercel/ai, its fixtures", "2026-07", "Nova 2 Lite"),
+        ),
+        Models(only=("amazon.nova-2*",)),
+    ),
     Rule(
         "nova_results_have_no_files_in_s3",
         "the result of a tool for Nova has no document and no video that is in S3",
@@ -58,7 +91,7 @@ NOVA: Final = (
             reported("earendil-works/pi#1570", "2026-02-20"),
             reported("timothy-agent/timothy#755", "2026-09-17", "Nova 2 Lite"),
         ),
-        _NOVA,
+        Models(only=("amazon.*",), lacking="hourly cache"),
     ),
     Rule(
         "nova_schemas_define_nothing",

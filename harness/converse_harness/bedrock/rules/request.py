@@ -141,6 +141,11 @@ class RuleRequest:
         return objects_of(self.tool_config.get("tools"))
 
     @cached_property
+    def fields(self) -> Mapping[str, Any]:
+        """The additionalModelRequestFields; empty if absent."""
+        return object_of(self.body.get(FIELDS))
+
+    @cached_property
     def thinking(self) -> Mapping[str, Any]:
         """The `thinking` settings of a Claude request, empty if absent."""
         return object_of(member_of(self.body, FIELDS, "thinking"))
@@ -234,8 +239,10 @@ Finder = Callable[[RuleRequest], Iterator[RuleViolation]]
 FIELDS: Final = "additionalModelRequestFields"
 """The name of the request's member with fields that only some models have."""
 
-JUDGED_FIELDS: Final = frozenset({"thinking", "top_k", "top_p"})
-"""The names of those additional model request fields that the rules check."""
+LONG_TEXT: Final = "a long text"
+"""The part of a request, as in `needs`, that has a message with so much text that the sizes of all texts matter."""
+
+_LONG: Final = 100_000
 
 INVOKED: Final = "invokeModel"
 """The member of CountTokens' input that contains a body of InvokeModel."""
@@ -256,7 +263,8 @@ def needs(*parts: str) -> Callable[[Finder], Finder]:
     The decorated Finder is not called for other requests.
 
     A part is a member of the request's body, a kind of content block in its messages or tool results, "role X" for a
-    message with this role, "cachePoint" also for one in tools or system, or "a violation of AWS's API model".
+    message with this role, "cachePoint" also for one in tools or system, LONG_TEXT, or "a violation of AWS's API
+    model".
     """
 
     def mark(find: Finder) -> Finder:
@@ -287,6 +295,8 @@ def alone(member: Alone, *parts: str) -> Callable[[Finder], Finder]:
 def _parts_of_message(message: Message) -> frozenset[Part]:
     asked = RuleRequest("Converse", "", {"messages": [message]})
     found: set[Part] = {*asked.kinds, f"role {message.get('role')}"}
+    if sum(len(text) for _, _, text in asked.blocks("text")) > _LONG:
+        found.add(LONG_TEXT)
     for _, _, _, block in asked.in_results():
         found.update(block)
     return _shared(frozenset(found) | _found_alone("messages", asked, found))

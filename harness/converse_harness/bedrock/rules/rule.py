@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import Final, Literal, NamedTuple
 
-from converse_harness.bedrock.models import Standing
+from converse_harness.bedrock.models import MODELS, Ability, Standing, Topic, standing
 from converse_harness.bedrock.rules.request import Finder
 
 MODEL: Final = "The model returned the following errors: "
@@ -130,21 +130,50 @@ class Models:
     """The models to which a rule is known to apply.
 
     A model is given as a glob of model ids without the region prefix, or as versions of Claude. `only` restricts the
-    rule to the listed models. `but` lists exceptions, each with a witness, or with the reason as a text.
+    rule to the listed models. `but` lists exceptions, each with a witness, or with the reason as a text. `lacking`
+    restricts the rule to the models that, by their row in the table of models, do not accept something; `disputed`, to
+    those for which this is disputed.
+
+    >>> "amazon.titan-text-lite-v1" in Models(lacking="tools"), "amazon.nova-lite-v1:0" in Models(lacking="tools")
+    (True, False)
     """
 
     only: tuple[str | Claude, ...] = ()
     but: Mapping[str | Claude, Witness | str] = field(default_factory=dict[str | Claude, Witness | str])
+    lacking: Topic | None = None
+    disputed: Topic | None = None
 
     def __contains__(self, name: object) -> bool:
         if any(_is(str(name), each) for each in self.but):
             return False
-        return not self.only or any(_is(str(name), each) for each in self.only)
+        if self.only and not any(_is(str(name), each) for each in self.only):
+            return False
+        wanted = self.wanted
+        return wanted is None or _ability(str(name), wanted[0]) == wanted[1]
+
+    @property
+    def wanted(self) -> tuple[Topic, Ability] | None:
+        """The fact that a row must contain for the rule to apply to its models; None if the row does not matter."""
+        if self.lacking is not None:
+            return self.lacking, "no"
+        return None if self.disputed is None else (self.disputed, "disputed")
 
     @property
     def are_some(self) -> bool:
         """Whether the rule applies to some models only."""
-        return bool(self.only or self.but)
+        return bool(self.only or self.but or self.wanted)
+
+    @property
+    def shown(self) -> tuple[str | Claude, ...]:
+        """The models as globs or versions: `only`, or the rows of the table with the wanted fact."""
+        if self.wanted is None:
+            return self.only
+        return tuple(model.ids for model in MODELS if model.example in self)
+
+
+def _ability(name: str, topic: Topic) -> Ability:
+    row = standing(name).model
+    return "not known" if row is None else row.fact(topic).ability
 
 
 def _is(name: str, model: str | Claude) -> bool:

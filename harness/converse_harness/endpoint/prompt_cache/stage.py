@@ -6,8 +6,8 @@ import math
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from converse_harness.bedrock.answer_members import COUNTERS, READ, cache_counters
 from converse_harness.bedrock.families import family_of
+from converse_harness.bedrock.models import COUNTERS, READ, cache_counters
 from converse_harness.endpoint.call import SCRIPTED, CacheOfCall, Call
 from converse_harness.endpoint.prompt_cache.cache import PromptCache, PromptUse
 from converse_harness.endpoint.prompt_cache.rewrites import CacheReader, CacheSummary

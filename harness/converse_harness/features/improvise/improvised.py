@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any, Final, Literal, Protocol
 
 from converse_harness.bedrock.api.checks import is_array
-from converse_harness.bedrock.rules.tools import OUTPUT
+from converse_harness.bedrock.rules.finders.tools import OUTPUT
 from converse_harness.errors import Advice, ReplyError
 from converse_harness.json_values import member_of, object_of, objects_of
 from converse_harness.reply.messages import message

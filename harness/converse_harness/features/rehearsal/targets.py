@@ -13,16 +13,14 @@ from typing import Final, NamedTuple
 from converse_harness import bedrock
 from converse_harness.bedrock.models import MODELS, Model, Standing, standing, stands_for
 from converse_harness.bedrock.rules import BY_NAME, PROFILES, Refusal, RuleRequest, refusals_of
-from converse_harness.bedrock.rules.request import FIELDS, JUDGED_FIELDS, parts_of
+from converse_harness.bedrock.rules.finders.fields import judged_fields
+from converse_harness.bedrock.rules.request import FIELDS
 from converse_harness.errors import ReplyError
 from converse_harness.json_values import object_of
 from converse_harness.settings import RuleLevel
 
 ALL: Final = "all"
 """The word for many targets: the newest model of each line of models in the table, for example of Claude Opus."""
-
-_OF_FIELDS: Final = tuple(rule for rule in PROFILES if FIELDS in parts_of(rule.find))
-"""The rules of single models that read the request member `additionalModelRequestFields`."""
 
 
 class RehearsalTarget(NamedTuple):
@@ -90,16 +88,16 @@ class RehearsalTarget(NamedTuple):
         return [each for each in found if each.rule.name not in but]
 
     def unjudged_fields(self, asked: RuleRequest) -> list[str]:
-        """Return the names of the request's additional model request fields that no rule for this model reads.
+        """Return the names of the request's additional model request fields of which the model's row says nothing.
 
         >>> asked = RuleRequest("Converse", "m", {"additionalModelRequestFields": {"thinking": {}, "effort": 5}})
         >>> target_of("us.anthropic.claude-opus-5").unjudged_fields(asked)
         ['effort']
         >>> target_of("us.amazon.nova-pro-v1:0").unjudged_fields(asked)
-        ['effort', 'thinking']
+        ['effort']
         """
-        name = self.standing.id
-        judged = JUDGED_FIELDS if any(name in rule.models for rule in _OF_FIELDS) else ()
+        row = self.standing.model
+        judged = judged_fields(row) if row is not None else ()
         return sorted(each for each in object_of(asked.body.get(FIELDS)) if each not in judged)
 
 

@@ -16,7 +16,7 @@ from converse_harness.bedrock.rules.request import (
     in_request,
     needs,
 )
-from converse_harness.json_values import object_of
+from converse_harness.json_values import member_of
 
 _LEAST_BUDGET: Final = 1024
 
@@ -48,7 +48,7 @@ def other_samplings(asked: RuleRequest) -> Iterator[RuleViolation]:
     if "topP" in asked.inference:
         yield RuleViolation("inferenceConfig.topP", {"name": "top_p"})
     for name in ("top_p", "top_k"):
-        if name in object_of(asked.body.get(FIELDS)):
+        if name in asked.fields:
             yield RuleViolation(f"{FIELDS}.{name}", {"name": name})
 
 
@@ -63,6 +63,19 @@ def has_a_budget_beyond_the_answer(asked: RuleRequest) -> bool:
     budget = asked.thinking.get("budget_tokens")
     most = asked.inference.get("maxTokens")
     return isinstance(budget, int) and isinstance(most, int) and most <= budget
+
+
+_HIGH_EFFORTS: Final = ("xhigh", "max")
+
+
+@needs(FIELDS, "outputConfig")
+def high_efforts_without_thinking(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Find an effort above "high" in a request that disables thinking."""
+    if asked.thinking.get("type") == "disabled":
+        for path in (("outputConfig", "effort"), (FIELDS, "output_config", "effort")):
+            effort = member_of(asked.body, *path)
+            if effort in _HIGH_EFFORTS:
+                yield RuleViolation(".".join(path), {"effort": effort})
 
 
 @needs("additionalModelRequestFields")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from converse_harness import bedrock
-from converse_harness.bedrock.models import bare
+from converse_harness.bedrock.models import Ability, bare
 from converse_harness.bedrock.rules.request import RuleRequest, RuleViolation, needs
 
 _PROVIDERS: Final = (
@@ -51,20 +51,22 @@ _PROFILE_ARN: Final = re.compile(r"arn:aws[a-z-]*:bedrock:\S*:(?:application-)?i
 
 def ids_that_do_not_count(asked: RuleRequest) -> bool:
     """Whether the model id is that of an inference profile, or of a model that is known not to count tokens."""
-    return _counts(asked) is False
+    return _counts(asked) == "no"
 
 
 def ids_that_may_not_count(asked: RuleRequest) -> bool:
     """Whether it is not known if CountTokens counts for the model id."""
-    return _counts(asked) is None
+    return _counts(asked) == "not known"
 
 
-def _counts(asked: RuleRequest) -> bool | None:
-    """Whether CountTokens counts for the model id; None if unknown, also for a model that is newer than the table."""
+def _counts(asked: RuleRequest) -> Ability:
+    """Whether CountTokens counts for the model id; not known for a model that is newer than the table."""
     model_id = asked.model_id
     if _PROFILE_ARN.fullmatch(model_id) if model_id.startswith("arn:") else bare(model_id) != model_id:
-        return False
-    return None if asked.model.model is None or asked.model.inferred else asked.model.model.counts
+        return "no"
+    if asked.model.model is None or asked.model.inferred:
+        return "not known"
+    return asked.model.model.fact("CountTokens").ability
 
 
 def ids_of_the_retired(asked: RuleRequest) -> bool:

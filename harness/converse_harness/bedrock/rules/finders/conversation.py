@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
-from converse_harness.bedrock.rules.request import FIELDS, RuleRequest, RuleViolation, alone, at, needs
+from converse_harness.bedrock.rules.request import FIELDS, LONG_TEXT, RuleRequest, RuleViolation, alone, at, needs
 
 
 def has_no_message(asked: RuleRequest) -> bool:
@@ -55,6 +55,17 @@ def messages_of_whitespace(asked: RuleRequest) -> Iterator[RuleViolation]:
     for n, each in texts.items():
         if not "".join(each).strip():
             yield RuleViolation(at(n, None, "content"))
+
+
+_MOST_TEXT: Final = 9_000_000
+
+
+@needs(LONG_TEXT)
+def too_much_text(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Find messages whose texts together have more bytes than Claude reads."""
+    size = sum(len(text.encode()) for _, _, text in asked.blocks("text"))
+    if size > _MOST_TEXT:
+        yield RuleViolation("messages", {"size": size, "most": _MOST_TEXT})
 
 
 @alone("messages")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from converse_harness.bedrock.rules.request import (
+    FIELDS,
     INVOKED,
     Finder,
     RuleRequest,
@@ -86,6 +87,14 @@ texts_beside_uses: Final = in_contents("toolUse", lambda kinds: "text" in kinds)
 
 blocks_beside_results: Final = in_contents("toolResult", lambda kinds: bool(kinds - {"toolResult", "cachePoint"}))
 """Finds messages that contain a tool result and a block of another kind; cache points are allowed."""
+
+
+@alone("messages", "toolResult")
+def results_after_a_text(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Find messages with a tool result that begin with a text."""
+    for n, ids in sorted(asked.client_ids["toolResult"].items()):
+        if ids and "text" in asked.block(n, 0):
+            yield RuleViolation(at(n, 0, "text"), {"n": n, "ids": ", ".join(ids)})
 
 
 def choices(kind: str) -> Finder:
@@ -222,18 +231,67 @@ def has_an_output_by_no_json(asked: RuleRequest) -> bool:
     return not is_object(_output_schema(asked))
 
 
-@needs("outputConfig")
+OWN_OUTPUT: Final = f"{FIELDS}.output_config.format.schema"
+"""The path, in a request to Claude, of the schema for structured output in Anthropic's own form."""
+
+
+def _output_schemas(asked: RuleRequest) -> Iterator[tuple[str, Any]]:
+    """Yield the path and the value of each schema for structured output."""
+    yield OUTPUT, _output_schema(asked)
+    yield OWN_OUTPUT, member_of(asked.body, *OWN_OUTPUT.split("."))
+
+
+@needs("outputConfig", FIELDS)
 def outputs_by_open_objects(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find objects in the schema for structured output that do not set `additionalProperties` to false."""
-    for path, schema in _walk(_output_schema(asked)):
+    """Find objects in a schema for structured output that do not set `additionalProperties` to false."""
+    for place, root in _output_schemas(asked):
+        yield from (RuleViolation(path) for path in _open_objects(place, root))
+
+
+def _open_objects(place: str, root: object) -> Iterator[str]:
+    """Yield the paths of the objects in a schema that do not set `additionalProperties` to false."""
+    for path, schema in _walk(root):
         if is_object(schema) and schema.get("type") == "object" and schema.get("additionalProperties") is not False:
-            yield RuleViolation(".".join((OUTPUT, *path)))
+            yield ".".join((place, *path))
 
 
-@needs("outputConfig")
+@needs("outputConfig", FIELDS)
 def outputs_with_limits(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find limits in the schema for structured output that Claude's structured output does not support."""
-    yield from _limits(OUTPUT, _output_schema(asked))
+    """Find limits in a schema for structured output that Claude's structured output does not support."""
+    for place, root in _output_schemas(asked):
+        yield from _limits(place, root)
+
+
+@needs("outputConfig", FIELDS)
+def outputs_by_recursion(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Find a schema for structured output with a definition that contains a reference to itself."""
+    for place, root in _output_schemas(asked):
+        if is_object(root) and _is_recursive(root):
+            yield RuleViolation(place)
+
+
+_DEFINITION: Final = re.compile(r"#/(\$defs|definitions)/([^/]+)")
+
+
+def _is_recursive(root: Mapping[str, Any]) -> bool:
+    """Whether a chain of references in a schema returns to a definition that it has already passed."""
+
+    def references(schema: object) -> set[tuple[str, str]]:
+        found = (_DEFINITION.fullmatch(str(object_of(each).get("$ref"))) for _, each in _walk(schema))
+        return {(match[1], match[2]) for match in found if match}
+
+    uses = {
+        (keyword, name): references(schema)
+        for keyword in ("$defs", "definitions")
+        for name, schema in object_of(root.get(keyword)).items()
+    }
+    reached = {name: set(direct) for name, direct in uses.items()}
+    for _ in uses:
+        for name, direct in reached.items():
+            direct |= {further for each in [*direct] for further in reached.get(each, ())}
+            if name in direct:
+                return True
+    return False
 
 
 @alone("toolConfig", "toolConfig")
@@ -242,6 +300,16 @@ def strict_tools(asked: RuleRequest) -> Iterator[RuleViolation]:
     for n, k, spec in _specs(asked):
         if "strict" in spec:
             yield RuleViolation(f"toolConfig.tools[{n}].toolSpec.strict", {"k": k})
+
+
+@alone("toolConfig", "toolConfig")
+def strict_tools_with_open_objects(asked: RuleRequest) -> Iterator[RuleViolation]:
+    """Find objects in the schemas of strict tools that do not set `additionalProperties` to false."""
+    for n, k, spec in _specs(asked):
+        if spec.get("strict"):
+            place = f"toolConfig.tools[{n}].toolSpec.inputSchema.json"
+            found = _open_objects(place, member_of(spec, "inputSchema", "json"))
+            yield from (RuleViolation(path, {"k": k}) for path in found)
 
 
 @alone("toolConfig", "toolConfig")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from converse_harness.bedrock.rules.media import becomes_a_text
+from converse_harness.bedrock.rules.finders.media import becomes_a_text
 from converse_harness.bedrock.rules.request import RuleRequest, RuleViolation, alone, at, block_in, in_messages, needs
 
 _MOST_POINTS: Final = 4

@@ -1,0 +1,37 @@
+"""What is known of Bedrock's models: a row for each line, their list, and the forms of their answers."""
+
+from __future__ import annotations
+
+from converse_harness.bedrock.models.answers import COUNTERS, READ, WRITTEN, CacheCounters, OtherForm, ToolUseType
+from converse_harness.bedrock.models.forms import cache_counters, tool_use_type
+from converse_harness.bedrock.models.listed import ListedModel, listed_model, listed_models, provider_of
+from converse_harness.bedrock.models.row import TOPICS, Ability, AdditionalFields, Caching, Fact, Model, Topic
+from converse_harness.bedrock.models.table import MODELS, Standing, bare, cut_as, standing, stands_for
+
+__all__ = [
+    "COUNTERS",
+    "MODELS",
+    "READ",
+    "TOPICS",
+    "WRITTEN",
+    "Ability",
+    "AdditionalFields",
+    "CacheCounters",
+    "Caching",
+    "Fact",
+    "ListedModel",
+    "Model",
+    "OtherForm",
+    "Standing",
+    "ToolUseType",
+    "Topic",
+    "bare",
+    "cache_counters",
+    "cut_as",
+    "listed_model",
+    "listed_models",
+    "provider_of",
+    "standing",
+    "stands_for",
+    "tool_use_type",
+]
