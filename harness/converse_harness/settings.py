@@ -16,6 +16,10 @@ Strictness = Literal["fail", "allow"]
 RuleLevel = Literal["off", "warn", "default", "strict"]
 """How strictly Bedrock's rules are applied to requests; `LEVELS` describes each level."""
 
+RuleLevels = RuleLevel | Mapping[str, RuleLevel]
+"""One level for all rules, or levels by the names of rules; "*" stands for all rules that have no level of their own.
+"""
+
 LEVELS: Final[Mapping[RuleLevel, str]] = {
     "off": "answer every request",
     "warn": "answer as scripted, with a note for each request that Bedrock would refuse",
@@ -87,6 +91,52 @@ def _level(meanings: Mapping[Any, str]) -> Allowed:
     return _one_of(tuple(meanings), ", ".join(f'"{name}" ({meaning})' for name, meaning in meanings.items()))
 
 
+_OTHERS: Final = "*"
+"""The key of a mapping of RuleLevels that stands for all rules without a key of their own."""
+
+
+def _is_level(value: object) -> bool:
+    return isinstance(value, str) and value in LEVELS
+
+
+def _rule_levels() -> Allowed:
+    """Return the rule for RuleLevels. The names of rules are checked by the Endpoint, which knows them."""
+
+    def test(value: object) -> bool:
+        if isinstance(value, Mapping):
+            levels = cast("Mapping[object, object]", value)
+            return bool(levels) and all(isinstance(name, str) and _is_level(each) for name, each in levels.items())
+        return _is_level(value)
+
+    def read(text: str) -> object:
+        if not {",", "="} & {*text}:
+            return text
+        parts = (part.rpartition("=") for part in text.split(","))
+        return {(name if equals else _OTHERS).strip(): level.strip() for name, equals, level in parts}
+
+    one = _level(LEVELS).said.removesuffix(".")
+    return Allowed(
+        test,
+        f'{one}; or it maps names of rules to these, as {{"some_cite_nothing": "off"}}, with "*" for all other rules.',
+        f'{one}; or an object of these by names of rules, as {{"some_cite_nothing": "off"}}, with "*" for all others.',
+        f"{one}; or with exceptions, such as default,some_cite_nothing=off.",
+        read,
+        choices=tuple(LEVELS),
+    )
+
+
+def rule_levels(given: RuleLevels) -> tuple[RuleLevel, dict[str, RuleLevel]]:
+    """Return the level of all rules, and the levels of single rules by their names.
+
+    >>> rule_levels({"*": "strict", "some_cite_nothing": "off"})
+    ('strict', {'some_cite_nothing': 'off'})
+    """
+    if isinstance(given, str):
+        return given, {}
+    single = dict(given)
+    return single.pop(_OTHERS, DEFAULTS["rules"]), single
+
+
 def _number(least: int | None = None, unit: str = "", none: str = "", meaning: str = "") -> Allowed:
     """Return the rule for whole numbers. If `none` is given, None is allowed; `none` is its word in texts."""
 
@@ -134,12 +184,16 @@ class Setting(NamedTuple):
         """Return a value as the command line and the ini file have it."""
         if value is None:
             return self.allowed.none
+        if isinstance(value, Mapping):
+            items = cast("Mapping[str, object]", value).items()
+            return ",".join(str(level) if name == _OTHERS else f"{name}={level}" for name, level in items)
         return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
     def help(self, default: object) -> str:
         """Return the text about the setting's option in `--help`."""
         *others, last = self.allowed.choices or ("",)
-        values = f"{', '.join(others)} or {last}" if last else self.allowed.in_text or self.allowed.said
+        listed = f"{', '.join(others)} or {last}" if last else ""
+        values = listed or self.allowed.in_text or self.allowed.said
         values = values.removeprefix("it is ").removesuffix(".")
         return f"{self.plain}: {values} (default: {self.text(default)})"
 
@@ -184,12 +238,13 @@ class EndpointSettings(TypedDict, total=False):
     """The settings of an Endpoint, which are also settings of a Fake."""
 
     rules: Annotated[
-        RuleLevel,
+        RuleLevels,
         Setting(
             "default",
-            _level(LEVELS),
-            "how strictly requests are checked against [Bedrock's rules](rules.md#levels)",
+            _rule_levels(),
+            "how strictly requests are checked against [Bedrock's rules](rules.md#levels), or against single rules",
             (*_PYTEST, "http", "serve"),
+            {"some_cite_nothing": "off"},
         ),
     ]
     history: Annotated[

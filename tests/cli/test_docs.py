@@ -13,7 +13,7 @@ from converse_harness.cli.docs import headings, page_names, places_with, read_pa
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {file.relative_to(ROOT / "docs").with_suffix("").as_posix(): file for file in (ROOT / "docs").rglob("*.md")}
-NAMED = re.compile(r"converse-harness docs ([a-z][\w-]*)(?: (?:\"\s+\")?([a-z][\w-]*))?")
+NAMED = re.compile(r"converse-harness docs ([a-z][\w-]*)(?![\w.-])(?: (?:\"\s+\")?([a-z][\w-]*))?")
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
@@ -33,6 +33,23 @@ def test_every_page_of_the_repository_is_listed_with_its_title(capsys: pytest.Ca
 def test_a_page_is_printed_but_for_what_is_for_the_tests(page: str, capsys: pytest.CaptureFixture[str]) -> None:
     written = PAGES[page].read_text(encoding="utf-8").splitlines()
     assert printed(capsys, page) == [line for line in written if not line.startswith("<!-- ")]
+
+
+@pytest.mark.parametrize(
+    "model_id",
+    [
+        "us.anthropic.claude-opus-5",
+        "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.anthropic.claude-opus-5",
+    ],
+)
+def test_the_id_of_a_model_leads_to_what_is_known_of_it(model_id: str, capsys: pytest.CaptureFixture[str]) -> None:
+    first, *lines = printed(capsys, model_id)
+    assert first == "Claude Opus 5  (anthropic.claude-opus-5*)"
+    rows = {name.strip(): value for name, value in (re.split(r"(?<=\S)  +", line, maxsplit=1) for line in lines[:12])}
+    assert rows["prefill"].startswith("no (")
+    assert rows["on Bedrock since"] == "2026-07-24"
+    assert any(re.fullmatch(r"  status of results +not known", line) for line in lines)
+    assert any("claude_has_no_temperature" in line for line in lines)
 
 
 @pytest.mark.parametrize("arguments", [("scripting", "running-out"), ("scripting#running-out",)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Final
 
@@ -21,15 +22,18 @@ def settings() -> Iterator[Row]:
 
 def _argument(name: str, setting: Setting) -> str:
     """The default and the other values, or one other value."""
-    choices = [setting.default, *(each for each in setting.allowed.choices if each != setting.default)]
+    choices: list[object] = [setting.default, *(each for each in setting.allowed.choices if each != setting.default)]
     if len(choices) == 1:
         choices = [setting.example if setting.example is not None else not setting.default]
-    values = [str(each) if not isinstance(each, str) else f'"{each}"' for each in choices]
+    elif setting.example is not None:
+        choices.append(json.dumps(setting.example))
+    values = [f'"{each}"' if isinstance(each, str) and each[0] != "{" else str(each) for each in choices]
     return listed([code(f"{name}={values[0]}".replace("'", '"')), *map(code, values[1:])], "or")
 
 
 def _in_pytest(name: str, setting: Setting) -> tuple[str, str]:
-    ini = f"`converse_{name}`{', lines `GLOB = MODEL`' if isinstance(setting.example, dict) else ''}"
+    lines = isinstance(setting.example, dict) and setting.default is None
+    ini = f"`converse_{name}`{', lines `GLOB = MODEL`' if lines else ''}"
     option = code(f"--converse-{name.replace('_', '-')}")
     return ini if "marker" in setting.where else "", option if "option" in setting.where else ""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from converse_harness.bedrock.models import MODELS, Model
+from converse_harness.bedrock.models import MODELS, TOPICS, Model
 from converse_harness.bedrock.rules import GATEWAY, NOTING, PROFILES, RULES, VERDICTS, Rule, Witness
 from converse_harness.bedrock.rules.rule import WITNESS_KINDS, Claude
 from converse_harness.settings import LEVELS
@@ -83,6 +83,17 @@ def models() -> Iterator[Row]:
         yield code(model.ids), model.name, model.line, model.since, cached, most, "; ".join(_traits(model))
 
 
+def abilities() -> Iterator[Row]:
+    """Which models accept what."""
+    yield "what", "accepted by", "refused by", "disputed"
+    for topic, about in TOPICS.items():
+        found = [
+            ", ".join(model.name for model in MODELS if model.fact(topic).ability == each)
+            for each in ("yes", "no", "disputed")
+        ]
+        yield f"{topic}: {about}", *found
+
+
 def _traits(model: Model) -> Iterator[str]:
     if not model.converses:
         yield "no Converse"
@@ -129,6 +140,7 @@ TABLES: Final[Tables] = {
     "noted": noted,
     "ignored": ignored,
     "models": models,
+    "abilities": abilities,
 }
 
 

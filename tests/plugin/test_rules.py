@@ -12,13 +12,13 @@ E*   broken at messages[[]0].role
 E*   source    langgenius/dify#12340 (2025-01-03, Claude 3.5 Sonnet), strands-agents/harness-sdk#2085 (2026-04-07, *
 E*
 E*   Mend the request. Where the test is about this refusal: with converse.refuses("first_message_is_the_users"): ...
-E*   Where the model does accept it: @pytest.mark.converse(rules="off"), fake_converse(rules="off"), or "warn".
+E*   Where the model does accept it: @pytest.mark.converse(rules={{"first_message_is_the_users": "off"}}), or rules=*
 E*   More: converse-harness docs *
 """.strip().splitlines()
 LOOSE = (
     '*rules=\'loose\'*one of "off" (answer every request), "warn" (answer as scripted, with a note for each '
     'request that Bedrock would refuse), "default" (refuse requests that Bedrock refuses for the requested model), '
-    '"strict" (refuse also model ids that Bedrock does not accept).'
+    '"strict" (refuse also model ids that Bedrock does not accept); or *'
 )
 LEVELS = ["off", "warn", "default", "strict"]
 AGENT = '''

@@ -82,7 +82,11 @@ def test_attempts_of_a_run(asking: pytest.Pytester, ini: str, options: tuple[str
         ("", "--converse-cache-minimum=-1", "--converse-cache-minimum=-1: it is a whole number *, or model for each *"),
         ("", "--converse-sleeps=maybe", "--converse-sleeps=maybe: it is yes or no."),
         ("converse_sleeps = maybe", "", "converse_sleeps = maybe: it is yes or no."),
-        ("", "--converse-rules=of", '--converse-rules=of: one of "off" (*), *"strict" (*).'),
+        (
+            "",
+            "--converse-rules=of",
+            '--converse-rules=of: one of "off" (*); or with exceptions, *',
+        ),
         ("", "--converse-unused=alow", "--converse-unused=alow: one of 'fail', 'allow'."),
         ("converse_models = nothing", "", "converse_models: 'nothing' is no line GLOB = MODEL."),
     ],

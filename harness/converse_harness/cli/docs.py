@@ -10,6 +10,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from converse_harness.cli.model_facts import print_facts
 from converse_harness.cli.terminal import BOLD, Arguments, CommandFailed, say, styled
 
 _HEADING: Final = re.compile(r"(#+) (.+)")
@@ -46,7 +47,7 @@ ARGUMENTS: Final[Arguments] = {
     "page": {
         "metavar": "PAGE",
         "nargs": "?",
-        "help": "scripting, for instance; or scripting#running-out; or words, such as a rule or a case, to look up",
+        "help": "scripting, for instance; or scripting#running-out; or a model id; or words to look up, such as a rule",
     },
     "section": {"metavar": "SECTION", "nargs": "*", "help": "running-out, for instance; or more words to look up"},
 }
@@ -55,9 +56,10 @@ ARGUMENTS: Final[Arguments] = {
 def run(given: argparse.Namespace) -> int:
     """Print the requested page or section; return the exit code 0.
 
-    If there is no page of the given name, print the places that explain this name, or the sections that contain all of
-    the given words. Without a name, list the pages. Raises CommandFailed, with the exit code 2, if the page or the
-    section does not exist, or if no page contains any of the words.
+    For the id of a model, print what is known of this model. If there is no page of the given name, print the places
+    that explain this name, or the sections that contain all of the given words. Without a name, list the pages. Raises
+    CommandFailed, with the exit code 2, if the page or the section does not exist, or if no page contains any of the
+    words.
     """
     if given.page is None:
         names = page_names()
@@ -67,6 +69,8 @@ def run(given: argparse.Namespace) -> int:
         return 0
     page, _, section = given.page.partition("#")
     words = " ".join((given.page, *given.section)).split()
+    if not section and len(words) == 1 and print_facts(page):
+        return 0
     if not section and (page not in page_names() or len(given.section) > 1):
         found = _found(words)
         for place, line in found:

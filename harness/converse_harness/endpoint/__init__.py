@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar, Unpack, cast
 from converse_harness import bedrock
 from converse_harness.bedrock.models import stands_for
 from converse_harness.bedrock.request_items import RequestItems, RequestReader
-from converse_harness.bedrock.rules import Refusal
+from converse_harness.bedrock.rules import BY_NAME, Refusal, unknown_rule
 from converse_harness.endpoint import failure_texts, operations
 from converse_harness.endpoint.call import SCRIPTED, Call, CallOutcome, NotesOfCall
 from converse_harness.endpoint.condition import NAMED, check_answer, in_short
@@ -24,7 +24,14 @@ from converse_harness.endpoint.script import Replies, Responder, Script, Slot, e
 from converse_harness.endpoint.stage import Exchange, Source, Stage, StageHooks
 from converse_harness.endpoint.stages import STAGES
 from converse_harness.endpoint.usage import count_tokens
-from converse_harness.errors import ConverseHarnessError, DamagedData, RefusedRequest, ReplyError, UnusedReplies
+from converse_harness.errors import (
+    Argument,
+    ConverseHarnessError,
+    DamagedData,
+    RefusedRequest,
+    ReplyError,
+    UnusedReplies,
+)
 from converse_harness.faults.model import Transport
 from converse_harness.notes import Note
 from converse_harness.reply.body import ErrorBody
@@ -38,6 +45,7 @@ from converse_harness.settings import (
     HistoryLevel,
     RuleLevel,
     check_settings,
+    rule_levels,
     shows_settings,
 )
 from converse_harness.stream.delivery import SentChunks
@@ -122,7 +130,11 @@ class Endpoint:
         self.received = 0
         """The number of calls so far, of every operation."""
         self.seed: int = chosen["seed"]
-        self.rules: RuleLevel = chosen["rules"]
+        self.rules: RuleLevel
+        self.rules, self.single_rules = rule_levels(chosen["rules"])
+        """The level of the rules, and the levels of single rules by their names."""
+        if unknown := [name for name in self.single_rules if name not in BY_NAME]:
+            raise ReplyError(Argument(name="rules", path=(unknown[0],)), f": {unknown_rule(unknown[0])}")
         self.history: HistoryLevel = chosen["history"]
         self.script = Script()
         self.script.add(replies)
@@ -280,6 +292,10 @@ class Endpoint:
     def runs_functions(self) -> bool:
         """Whether answering a call may run a function of the user."""
         return self.script.runs_functions
+
+    def level_of(self, rule: str) -> RuleLevel:
+        """Return the level at which a rule is applied, by the rule's name."""
+        return self.single_rules.get(rule, self.rules)
 
     def _request_id(self, call: Call) -> str:
         """Return the request id for an answer that does not come from the script."""

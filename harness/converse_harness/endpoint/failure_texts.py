@@ -71,10 +71,10 @@ _ADVICE: Final[Mapping[str, Advice]] = {
     ),
     "refused": Advice(
         'Where the test is about this refusal: with converse.refuses("{rule}"): ...\n'
-        'Where the model does accept it: @pytest.mark.converse(rules="off"), fake_converse(rules="off"), or "warn".\n'
+        'Where the model does accept it: @pytest.mark.converse(rules={"{rule}": "off"}), or rules= of a fake.\n'
         "More: converse-harness docs rules expected-refusals",
         'Where the test is about this refusal, open the fake with "unexpected": "allow". Where the model does\n'
-        'accept it, or the test is about something else: "rules": "off", or "warn".   '
+        'accept it, or the test is about something else: "rules": {"{rule}": "off"}.   '
         "More: converse-harness docs rules levels",
     ),
     "malformed": Advice(
@@ -176,8 +176,8 @@ def _missed(script: Script, call: Call, missed: Sequence[Missed]) -> UnexpectedC
 def refused_request(call: Call, refusal: Refusal) -> RefusedRequest:
     """Return the error for a request that Bedrock would refuse; it contains the evidence for the broken rule."""
     text = f"Bedrock would refuse call {call.number}: {refusal.message}\n\n{_evidence(call, refusal)}"
-    python = _ADVICE["refused"].python.format(rule=refusal.rule.name)
-    return RefusedRequest(mask(f"{text}\n\nMend the request. "), Advice(python, _ADVICE["refused"].json))
+    advice = Advice(*(each.replace("{rule}", refusal.rule.name) for each in _ADVICE["refused"]))
+    return RefusedRequest(mask(f"{text}\n\nMend the request. "), advice)
 
 
 def malformed_request(call: Call) -> RefusedRequest:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from converse_harness.bedrock.rules import Refusal, RuleRequest, notes_of, refusal_of
+from converse_harness.bedrock.rules import Refusal, RuleRequest, notes_of, refusals_of
 from converse_harness.bedrock.rules.request import conversation_in
 from converse_harness.endpoint import failure_texts
 from converse_harness.endpoint.call import CONVERSATIONS, Call, ForwardedAnswer, NotesOfCall
@@ -15,7 +15,6 @@ from converse_harness.endpoint.stage import Stage
 from converse_harness.errors import ConverseHarnessError, UnexpectedCall
 from converse_harness.notes import Note
 from converse_harness.reply.reply import Reply
-from converse_harness.settings import RuleLevel
 from converse_harness.stream.http import Chunk, HttpResponse
 
 if TYPE_CHECKING:
@@ -39,23 +38,30 @@ class Rules(Stage):
     def __init__(self, endpoint: Endpoint) -> None:
         super().__init__(endpoint)
         self.asked: RuleRequest | None = None
-        self._level: RuleLevel = endpoint.rules
 
     def refusal(self, call: Call) -> Refusal | None:
         """Return the refusal of the first broken rule. At the level "warn", it only becomes a note."""
-        if self._level == "off" or call.operation not in CONVERSATIONS or call.malformed is not None:
+        level, single = self.endpoint.rules, self.endpoint.single_rules
+        if (level == "off" and not single) or call.operation not in CONVERSATIONS or call.malformed is not None:
             return None
         body = conversation_in(call.operation, call.body)
         items = call.items if body is call.body else None
         self.asked = asked = RuleRequest(call.operation, call.model_id, body, call.stands_for, items)
-        refusal, noted = refusal_of(asked, self._level), _Noted(notes_of(asked))
+        noted, refusal = _Noted(() if level == "off" else notes_of(asked, single)), None
+        for each in refusals_of(asked, level, single):
+            if self.endpoint.level_of(each.rule.name) != "warn":
+                refusal = each
+                break
+            if not call.of(Refusal):  # Bedrock would send only the first refusal
+                call.keep(Refusal, each)
+                noted.insert(0, each)
+            if not single:
+                break
         if refusal is not None:
             call.keep(Refusal, refusal)
-            if self._level == "warn":
-                noted.insert(0, refusal)
         if noted:
             call.keep(_Noted, noted)
-        return None if self._level == "warn" else refusal
+        return refusal
 
     def accepted(self, call: Call, reply: Reply | None) -> None:
         """Make the notes about the call, unless a recording answers it: Bedrock accepted the recorded request."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from botocore.exceptions import ClientError
@@ -24,7 +27,7 @@ from converse_harness import (
     reply,
 )
 from converse_harness.intercept.clients import create_client
-from converse_harness.settings import RuleLevel
+from converse_harness.settings import RuleLevel, RuleLevels
 from converse_harness.stream.http import Request
 from tests.bedrock.rules.asking import LLAMA, NOVA, TEXT, assistant, config, user
 from tests.bedrock.rules.broken_gateway import START
@@ -43,7 +46,8 @@ Lite), pydantic/pydantic-ai#6255 (2026-07-03, Nova, Llama, Mistral, Cohere, AI21
 deepgram/deepgram-python-sdk#760 (2026-08-11, Nova Micro)
 
 Mend the request. Where the test is about this refusal: with converse.refuses("first_message_is_the_users"): ...
-Where the model does accept it: @pytest.mark.converse(rules="off"), fake_converse(rules="off"), or "warn".
+Where the model does accept it: @pytest.mark.converse(rules={{"first_message_is_the_users": "off"}}), or rules= \
+of a fake.
 More: converse-harness docs rules expected-refusals"""
 
 
@@ -123,8 +127,46 @@ def test_a_level_that_is_none() -> None:
         'fake_converse(rules=\'loose\'): one of "off" (answer every request), "warn" (answer as scripted, with a note '
         'for each request that Bedrock would refuse), "default" (refuse requests that Bedrock refuses for the '
         'requested model), "strict" (refuse'
-        " also model ids that Bedrock does not accept)."
+        ' also model ids that Bedrock does not accept); or it maps names of rules to these, as {"some_cite_nothing": '
+        '"off"}, with "*" for all other rules.'
     )
+
+
+SWITCHED: Final[Mapping[str, tuple[RuleLevels, list[str | None], list[str]]]] = {
+    "the only one is off": ({"first_message_is_the_users": "off"}, [None], []),
+    "another is off": ({"some_cite_nothing": "off"}, ["first_message_is_the_users"], []),
+    "it is noted": ({"first_message_is_the_users": "warn"}, [None], ["first_message_is_the_users"]),
+    "only it is held": ({"*": "off", "first_message_is_the_users": "default"}, ["first_message_is_the_users"], []),
+    "all but it are noted": ({"*": "warn", "first_message_is_the_users": "off"}, [None], []),
+    "one of strict": ({"model_exists": "strict", "first_message_is_the_users": "off"}, ["model_exists"], []),
+}
+
+
+@pytest.mark.parametrize(("rules", "refused_for", "noted"), SWITCHED.values(), ids=SWITCHED)
+def test_one_rule_is_switched(rules: RuleLevels, refused_for: list[str | None], noted: list[str]) -> None:
+    """A failure names this switch; other rules stay as they are."""
+    asked = ASSISTANT_FIRST | ({"modelId": "my-model"} if "model_exists" in rules else {})
+    with (
+        fake_converse(reply.text("hi"), unexpected="allow", unused="allow", rules=rules) as fake,
+        suppress(ClientError),
+    ):
+        create_client().converse(**asked)
+    sent = [None if call.reply is not None else call.refusal and call.refusal.rule.name for call in fake.calls]
+    assert sent == refused_for
+    assert [note.kind for note in fake.notes] == noted
+
+
+def test_the_switch_of_a_failure_works_as_it_is_written() -> None:
+    with fake_converse(unexpected="allow") as fake:
+        refused(fake, **ASSISTANT_FIRST)
+    (said,) = re.findall(r"rules=({.*?})", str(fake.endpoint.problems[0]))
+    with fake_converse(reply.text("hi"), rules=json.loads(said)):
+        create_client().converse(**ASSISTANT_FIRST)
+
+
+def test_a_rule_that_does_not_exist_is_named_at_once() -> None:
+    with pytest.raises(ReplyError, match=r"some_cite_nothin: no rule has this name. Did you mean 'some_cite_nothing'"):
+        fake_converse(rules={"some_cite_nothin": "off"})
 
 
 @pytest.mark.needs_os

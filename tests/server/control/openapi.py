@@ -150,7 +150,11 @@ def _setting(name: str, hint: Any) -> Schema:
     made["default"] = ONLY_SERVER.get(name, setting.default)
     about += f" {option} changes the default." * ("serve" in setting.where)
     if setting.allowed.choices:
-        made["enum"] = [*setting.allowed.choices]
+        values = {"type": "string", "enum": [*setting.allowed.choices]}
+        if "object" in made["type"]:  # the same values by name
+            made = {"oneOf": [values, {"type": "object", "additionalProperties": values}], "default": made["default"]}
+        else:
+            made["enum"] = values["enum"]
     if setting.allowed.least is not None:
         made["minimum"] = setting.allowed.least
     return {"description": about, **made}

@@ -10,7 +10,17 @@ from __future__ import annotations
 from typing import Any, Final
 
 from converse_harness.bedrock.models.answers import ToolUseType
-from converse_harness.bedrock.models.row import AdditionalFields, Caching, Facts, Model, joined, no, yes
+from converse_harness.bedrock.models.row import (
+    AdditionalFields,
+    Caching,
+    Facts,
+    Model,
+    both_ways,
+    by_profile,
+    joined,
+    no,
+    yes,
+)
 
 _CACHE: Final = Caching(1000, look_back=1, forgets="everything", implicit=True)
 
@@ -63,9 +73,10 @@ AMAZON: Final = (
         facts=joined(
             _NOVA_1, {"images": no("2026-10", "a probe of some 70 models"), "stopSequences": yes("2026-03", "3")}
         ),
+        listed=(both_ways("amazon.nova-micro-v1:0", "Nova Micro"),),
     ),
-    _nova("Nova Lite"),
-    _nova("Nova Pro", most_tokens=10_000),
+    _nova("Nova Lite", listed=(both_ways("amazon.nova-lite-v1:0", "Nova Lite"),)),
+    _nova("Nova Pro", most_tokens=10_000, listed=(both_ways("amazon.nova-pro-v1:0", "Nova Pro"),)),
     _nova("Nova Premier", "", retired="2026-09-14"),
     _nova_without_converse("nova-sonic-v1", "Nova Sonic"),
     _nova_without_converse("nova-canvas", "Nova Canvas"),
@@ -92,6 +103,7 @@ AMAZON: Final = (
                 "all of 21 of Nova 2 Lite beside its code interpreter; none of 122 without a system tool",
             ),
         ),
+        listed=(by_profile("amazon.nova-2-lite-v1:0", "Nova 2 Lite"),),
     ),
     _nova_without_converse("nova-2-sonic", "Nova 2 Sonic", (2,)),
     _nova_without_converse("nova-2-5-sonic", "Nova 2.5 Sonic", (2, 5)),

@@ -23,6 +23,7 @@ from converse_harness.bedrock.models.row import (
     Caching,
     Facts,
     Model,
+    by_profile,
     disputed,
     joined,
     no,
@@ -140,6 +141,7 @@ def _claude(
         ((4, 7), _SINCE_4_7),
     )
     of_version = (each for start, each in ages if version >= start)
+    forms: dict[str, Any] = {"tool_types": _typed(), "counters": _PAIRS, **more}
     drops_thoughts = version < (4, 5) or ids.startswith(("sonnet-4-5", "haiku-4-5"))
     return Model(
         ids=f"anthropic.claude-{ids}",
@@ -152,12 +154,13 @@ def _claude(
         tools_tokens=346,
         caching=Caching(minimum, drops_thoughts=drops_thoughts) if minimum else None,
         cut="claude-3" if version < (3, 5) else "claude",
-        **{"tool_types": _typed(), "counters": _PAIRS, **more},
+        **forms,
     )
 
 
 def _before_3_7(ids: str, name: str, version: tuple[int, ...], since: str = "", *facts: Facts, **more: Any) -> Model:
-    return _claude(ids, name, version, since, *facts, **{"tool_types": _UNTYPED, "counters": _UNCOUNTED, **more})
+    forms: dict[str, Any] = {"tool_types": _UNTYPED, "counters": _UNCOUNTED, **more}
+    return _claude(ids, name, version, since, *facts, **forms)
 
 
 CLAUDE: Final = (
@@ -235,6 +238,7 @@ CLAUDE: Final = (
         _COUNTS,
         minimum=4096,
         most_tokens=64_000,
+        listed=(by_profile("anthropic.claude-opus-4-5-20251101-v1:0", "Claude Opus 4.5"),),
     ),
     _claude(
         "opus-4-6*",
@@ -245,6 +249,7 @@ CLAUDE: Final = (
         {"strict tools": yes("2026-09", "reported")},
         minimum=4096,
         most_tokens=128_000,
+        listed=(by_profile("anthropic.claude-opus-4-6-v1", "Claude Opus 4.6"),),
     ),
     _claude(
         "opus-4-7*",
@@ -257,6 +262,7 @@ CLAUDE: Final = (
         minimum=4096,
         most_tokens=128_000,
         counters=_READ_PAIR,
+        listed=(by_profile("anthropic.claude-opus-4-7", "Claude Opus 4.7"),),
     ),
     _claude(
         "opus-4-8*",
@@ -269,6 +275,7 @@ CLAUDE: Final = (
         minimum=1024,
         most_tokens=128_000,
         counters=_READ_PAIR,
+        listed=(by_profile("anthropic.claude-opus-4-8", "Claude Opus 4.8"),),
     ),
     _claude(
         "opus-5-5*",
@@ -283,6 +290,7 @@ CLAUDE: Final = (
             "disabled thinking": no("2026-09", "ax-llm/ax#667"),
         },
         counters=_PAIRS_OF_OPUS_5,
+        listed=(by_profile("anthropic.claude-opus-5-5", "Claude Opus 5.5"),),
     ),
     _claude(
         "opus-5*",
@@ -294,6 +302,7 @@ CLAUDE: Final = (
         {"strict tools": yes("2026-09", "reported"), "disabled thinking": yes("2026-09", "ax-llm/ax#667")},
         minimum=512,
         counters=_PAIRS_OF_OPUS_5,
+        listed=(by_profile("anthropic.claude-opus-5", "Claude Opus 5"),),
     ),
     _claude(
         "sonnet-4-20250514*",
@@ -315,6 +324,7 @@ CLAUDE: Final = (
         {"textFormat": yes("2026-08", "36 times"), "strict tools": yes("2026-08", "40 times")},
         minimum=1024,
         most_tokens=64_000,
+        listed=(by_profile("anthropic.claude-sonnet-4-5-20250929-v1:0", "Claude Sonnet 4.5"),),
     ),
     _claude(
         "sonnet-4-6*",
@@ -325,6 +335,7 @@ CLAUDE: Final = (
         {"textFormat": yes("2026-08", "7 times"), "strict tools": yes("2026-09", "reported")},
         minimum=1024,
         most_tokens=128_000,
+        listed=(by_profile("anthropic.claude-sonnet-4-6", "Claude Sonnet 4.6"),),
     ),
     _claude("sonnet-5-5*", "Sonnet 5.5", (5, 5), minimum=512, counters=_READ_OF_5),
     _claude(
@@ -338,6 +349,7 @@ CLAUDE: Final = (
         minimum=1024,
         tool_types=_TYPED_STREAMS,
         counters=_READ_OF_5,
+        listed=(by_profile("anthropic.claude-sonnet-5", "Claude Sonnet 5"),),
     ),
     _claude(
         "haiku-4-5*",
@@ -355,9 +367,20 @@ CLAUDE: Final = (
             seen="the read pair in 6 of 6; before, both pairs in all",
             others=(OtherForm("2026-08", "Claude Haiku 4.5"),),
         ),
+        listed=(by_profile("anthropic.claude-haiku-4-5-20251001-v1:0", "Claude Haiku 4.5"),),
     ),
     _claude("haiku-5-5*", "Haiku 5.5", (5, 5), most_tokens=128_000, counters=_READ_OF_5),
-    _claude("fable-5-1*", "Fable 5.1", (5, 1), "2026-09-01", _NO_STRICT, _NO_FORMAT, minimum=512, counters=_READ_OF_5),
+    _claude(
+        "fable-5-1*",
+        "Fable 5.1",
+        (5, 1),
+        "2026-09-01",
+        _NO_STRICT,
+        _NO_FORMAT,
+        minimum=512,
+        counters=_READ_OF_5,
+        listed=(by_profile("anthropic.claude-fable-5-1", "Claude Fable 5.1"),),
+    ),
     _claude(
         "fable-5*",
         "Fable 5",
@@ -368,6 +391,7 @@ CLAUDE: Final = (
         {"strict tools": yes("2026-09", "reported")},
         minimum=512,
         counters=_READ_OF_5,
+        listed=(by_profile("anthropic.claude-fable-5", "Claude Fable 5"),),
     ),
     _claude("mythos-5*", "Mythos 5", (5,), minimum=512, counters=_READ_OF_5),
     _claude("mythos-preview*", "Mythos Preview", (4, 9), minimum=4096),

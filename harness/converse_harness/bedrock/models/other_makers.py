@@ -11,7 +11,17 @@ from functools import partial
 from typing import Final
 
 from converse_harness.bedrock.models.answers import COUNTERS, CacheCounters, OtherForm
-from converse_harness.bedrock.models.row import AdditionalFields, Facts, Model, disputed, joined, no, yes
+from converse_harness.bedrock.models.row import (
+    AdditionalFields,
+    Facts,
+    Model,
+    by_profile,
+    disputed,
+    joined,
+    no,
+    on_demand,
+    yes,
+)
 
 _PROBED: Final = "a probe of some 70 models"
 
@@ -86,10 +96,31 @@ _gpt_oss: Final = partial(Model, line="gpt-oss", cut="gpt-oss", fields=_OSS_FIEL
 _gpt: Final = partial(Model, line="gpt", cut="gpt-oss")
 
 OTHER_MAKERS: Final = (
-    _llama(ids="meta.llama3-8b*", name="Llama 3 8B", version=(3,), facts=_FIRST_LLAMA_3),
-    _llama(ids="meta.llama3-70b*", name="Llama 3 70B", version=(3,), facts=_FIRST_LLAMA_3),
+    _llama(
+        ids="meta.llama3-8b*",
+        name="Llama 3 8B",
+        version=(3,),
+        facts=_FIRST_LLAMA_3,
+        listed=(on_demand("meta.llama3-8b-instruct-v1:0", "Llama 3 8B Instruct"),),
+    ),
+    _llama(
+        ids="meta.llama3-70b*",
+        name="Llama 3 70B",
+        version=(3,),
+        facts=_FIRST_LLAMA_3,
+        listed=(on_demand("meta.llama3-70b-instruct-v1:0", "Llama 3 70B Instruct"),),
+    ),
     _llama(ids="meta.llama3-1-405b*", name="Llama 3.1 405B", version=(3, 1), retired="2026-07-07", facts=_LLAMA_3),
-    _llama(ids="meta.llama3-1*", name="Llama 3.1", version=(3, 1), facts=joined(_LLAMA_3, _BY_PROFILE)),
+    _llama(
+        ids="meta.llama3-1*",
+        name="Llama 3.1",
+        version=(3, 1),
+        facts=joined(_LLAMA_3, _BY_PROFILE),
+        listed=(
+            by_profile("meta.llama3-1-70b-instruct-v1:0", "Llama 3.1 70B Instruct"),
+            by_profile("meta.llama3-1-8b-instruct-v1:0", "Llama 3.1 8B Instruct"),
+        ),
+    ),
     _llama(
         ids="meta.llama3-2-1b*",
         name="Llama 3.2 1B",
@@ -115,13 +146,21 @@ OTHER_MAKERS: Final = (
         name="Llama 3.3",
         version=(3, 3),
         facts=joined(_LLAMA_3, _BY_PROFILE, {"images": no("2026-10", _PROBED)}),
+        listed=(by_profile("meta.llama3-3-70b-instruct-v1:0", "Llama 3.3 70B Instruct"),),
     ),
-    _llama(ids="meta.llama4-scout*", name="Llama 4 Scout", version=(4,), facts=joined(_LLAMA, _BY_PROFILE)),
+    _llama(
+        ids="meta.llama4-scout*",
+        name="Llama 4 Scout",
+        version=(4,),
+        facts=joined(_LLAMA, _BY_PROFILE),
+        listed=(by_profile("meta.llama4-scout-17b-instruct-v1:0", "Llama 4 Scout 17B Instruct"),),
+    ),
     _llama(
         ids="meta.llama4-maverick*",
         name="Llama 4 Maverick",
         version=(4,),
         facts=joined(_LLAMA, _BY_PROFILE, {"images in results": yes("2025-12", "once")}),
+        listed=(by_profile("meta.llama4-maverick-17b-instruct-v1:0", "Llama 4 Maverick 17B Instruct"),),
     ),
     _mistral(
         ids="mistral.mistral-7b*",
@@ -129,6 +168,7 @@ OTHER_MAKERS: Final = (
         line="mistral-7b",
         merges=True,
         facts=joined(_OLD_MISTRAL, {"system prompts": no("2026-10", "several clients")}),
+        listed=(on_demand("mistral.mistral-7b-instruct-v0:2", "Mistral 7B Instruct"),),
     ),
     _mistral(
         ids="mistral.mixtral*",
@@ -136,6 +176,7 @@ OTHER_MAKERS: Final = (
         line="mixtral",
         merges=True,
         facts=joined(_OLD_MISTRAL, {"system prompts": no("2026-10", "several clients")}),
+        listed=(on_demand("mistral.mixtral-8x7b-instruct-v0:1", "Mixtral 8x7B Instruct"),),
     ),
     _mistral(
         ids="mistral.mistral-large-24*",
@@ -144,14 +185,23 @@ OTHER_MAKERS: Final = (
         version=(2,),
         merges=True,
         facts=joined(_OLD_MISTRAL, {"toolChoice tool": no("2026-11", "several clients: Mistral Large 2402")}),
+        listed=(on_demand("mistral.mistral-large-2402-v1:0", "Mistral Large (24.02)"),),
     ),
-    _mistral(ids="mistral.mistral-small*", name="Mistral Small", line="mistral-small", merges=True, facts=_CONVERSES),
+    _mistral(
+        ids="mistral.mistral-small*",
+        name="Mistral Small",
+        line="mistral-small",
+        merges=True,
+        facts=_CONVERSES,
+        listed=(on_demand("mistral.mistral-small-2402-v1:0", "Mistral Small (24.02)"),),
+    ),
     _mistral(
         ids="mistral.pixtral-large*",
         name="Pixtral Large",
         line="pixtral",
         merges=True,
         facts=joined(_OLD_MISTRAL, _CITES_NOTHING, _NO_IMAGES_IN_RESULTS),
+        listed=(by_profile("mistral.pixtral-large-2502-v1:0", "Pixtral Large (25.02)"),),
     ),
     _mistral(
         ids="mistral.mistral-large-3*",
@@ -160,15 +210,33 @@ OTHER_MAKERS: Final = (
         version=(3,),
         since="2025-12-02",
         facts=joined(_CONVERSES, _NO_IMAGES_IN_RESULTS, _FORMATS),
+        listed=(on_demand("mistral.mistral-large-3-675b-instruct", "Mistral Large 3"),),
     ),
-    _mistral(ids="mistral.ministral*", name="Ministral 3", line="ministral", facts=_CONVERSES),
-    _mistral(ids="mistral.magistral*", name="Magistral", line="magistral", facts=_CONVERSES),
+    _mistral(
+        ids="mistral.ministral*",
+        name="Ministral 3",
+        line="ministral",
+        facts=_CONVERSES,
+        listed=(
+            on_demand("mistral.ministral-3-14b-instruct", "Ministral 14B 3.0"),
+            on_demand("mistral.ministral-3-8b-instruct", "Ministral 3 8B"),
+            on_demand("mistral.ministral-3-3b-instruct", "Ministral 3B"),
+        ),
+    ),
+    _mistral(
+        ids="mistral.magistral*",
+        name="Magistral",
+        line="magistral",
+        facts=_CONVERSES,
+        listed=(on_demand("mistral.magistral-small-2509", "Magistral Small 2509"),),
+    ),
     _mistral(
         ids="mistral.devstral*",
         name="Devstral 2",
         line="devstral",
         version=(2,),
         facts=joined(_CONVERSES, _TEXT_ONLY),
+        listed=(on_demand("mistral.devstral-2-123b", "Devstral 2 123B"),),
     ),
     _mistral(ids="mistral.voxtral*", name="Voxtral", line="voxtral", facts=joined(_CONVERSES, _TEXT_ONLY)),
     Model(
@@ -204,6 +272,7 @@ OTHER_MAKERS: Final = (
                 "images": no("2026-10", _PROBED),
             },
         ),
+        listed=(by_profile("deepseek.r1-v1:0", "DeepSeek-R1"),),
     ),
     Model(
         ids="deepseek.v3.2*",
@@ -212,11 +281,19 @@ OTHER_MAKERS: Final = (
         version=(3, 2),
         since="2025-12-01",
         facts=joined(_DEEPSEEK, _TEXT_ONLY),
+        listed=(on_demand("deepseek.v3.2", "DeepSeek V3.2"),),
     ),
     Model(ids="deepseek.v3*", name="DeepSeek V3.1", line="v", version=(3, 1), facts=joined(_DEEPSEEK, _TEXT_ONLY)),
     _gpt_oss(ids="openai.gpt-oss-safeguard*", name="gpt-oss-safeguard"),
-    _gpt_oss(ids="openai.gpt-oss-20b*", name="gpt-oss 20B", most_tokens=128_000),
-    _gpt_oss(ids="openai.gpt-oss*", name="gpt-oss 120B"),
+    _gpt_oss(
+        ids="openai.gpt-oss-20b*",
+        name="gpt-oss 20B",
+        most_tokens=128_000,
+        listed=(on_demand("openai.gpt-oss-20b-1:0", "gpt-oss-20b"),),
+    ),
+    _gpt_oss(
+        ids="openai.gpt-oss*", name="gpt-oss 120B", listed=(on_demand("openai.gpt-oss-120b-1:0", "gpt-oss-120b"),)
+    ),
     _gpt(
         ids="openai.gpt-5.4*",
         name="GPT 5.4",
@@ -244,8 +321,25 @@ OTHER_MAKERS: Final = (
             seen="both pairs in 1 of 1; before, the read pair in 4 of 4",
             others=(OtherForm("2026-08", "GPT 5.6"),),
         ),
+        listed=(
+            by_profile("openai.gpt-5.6-luna", "GPT-5.6 Luna"),
+            by_profile("openai.gpt-5.6-sol", "GPT-5.6 Sol"),
+            by_profile("openai.gpt-5.6-terra", "GPT-5.6 Terra"),
+        ),
     ),
-    _gpt(ids="openai.gpt-6*", name="GPT 6", version=(6,), since="2026-09-08", facts=_GPT, fields=_GPT_FIELDS),
+    _gpt(
+        ids="openai.gpt-6*",
+        name="GPT 6",
+        version=(6,),
+        since="2026-09-08",
+        facts=_GPT,
+        fields=_GPT_FIELDS,
+        listed=(
+            by_profile("openai.gpt-6-astra", "GPT-6 Astra"),
+            by_profile("openai.gpt-6-luna", "GPT-6 Luna"),
+            by_profile("openai.gpt-6-sol", "GPT-6 Sol"),
+        ),
+    ),
     Model(
         ids="qwen.qwen3-235b*",
         name="Qwen3 235B",
@@ -260,6 +354,7 @@ OTHER_MAKERS: Final = (
         version=(3,),
         facts=joined(_QWEN, _TEXT_ONLY, _FORMATS),
         fields=AdditionalFields(("reasoning_config",), as_of="2026-08", seen="reasoning_config 5 times"),
+        listed=(on_demand("qwen.qwen3-32b-v1:0", "Qwen3 32B (dense)"),),
     ),
     Model(
         ids="qwen.qwen3-coder*",
@@ -267,6 +362,10 @@ OTHER_MAKERS: Final = (
         line="qwen3-coder",
         version=(3,),
         facts=joined(_QWEN, _TEXT_ONLY),
+        listed=(
+            on_demand("qwen.qwen3-coder-next", "Qwen3 Coder Next"),
+            on_demand("qwen.qwen3-coder-30b-a3b-v1:0", "Qwen3-Coder-30B-A3B-Instruct"),
+        ),
     ),
     Model(
         ids="qwen.qwen3-vl*",
@@ -274,6 +373,7 @@ OTHER_MAKERS: Final = (
         line="qwen3-vl",
         version=(3,),
         facts=joined(_QWEN, _NO_IMAGES_IN_RESULTS),
+        listed=(on_demand("qwen.qwen3-vl-235b-a22b", "Qwen3 VL 235B A22B"),),
     ),
     Model(
         ids="qwen.qwen3-next*",
@@ -281,18 +381,45 @@ OTHER_MAKERS: Final = (
         line="qwen3-next",
         version=(3,),
         facts=joined(_QWEN, _TEXT_ONLY),
+        listed=(on_demand("qwen.qwen3-next-80b-a3b", "Qwen3 Next 80B A3B"),),
     ),
     Model(ids="qwen.qwen3*", name="Qwen3", line="qwen", version=(3,), facts=_QWEN),
-    Model(ids="writer.palmyra-x4*", name="Palmyra X4", line="palmyra-x", version=(4,), facts=_PALMYRA),
-    Model(ids="writer.palmyra-x5*", name="Palmyra X5", line="palmyra-x", version=(5,), facts=_PALMYRA),
+    Model(
+        ids="writer.palmyra-x4*",
+        name="Palmyra X4",
+        line="palmyra-x",
+        version=(4,),
+        facts=_PALMYRA,
+        listed=(by_profile("writer.palmyra-x4-v1:0", "Palmyra X4"),),
+    ),
+    Model(
+        ids="writer.palmyra-x5*",
+        name="Palmyra X5",
+        line="palmyra-x",
+        version=(5,),
+        facts=_PALMYRA,
+        listed=(by_profile("writer.palmyra-x5-v1:0", "Palmyra X5"),),
+    ),
     Model(
         ids="writer.palmyra-vision*",
         name="Palmyra Vision",
         line="palmyra-vision",
         since="2026-03-26",
         facts=_PALMYRA,
+        listed=(on_demand("writer.palmyra-vision-7b", "Writer Palmyra Vision 7B"),),
     ),
-    Model(ids="google.gemma-3*", name="Gemma 3", line="gemma", version=(3,), facts=joined(_CONVERSES, _FORMATS)),
+    Model(
+        ids="google.gemma-3*",
+        name="Gemma 3",
+        line="gemma",
+        version=(3,),
+        facts=joined(_CONVERSES, _FORMATS),
+        listed=(
+            on_demand("google.gemma-3-12b-it", "Gemma 3 12B IT"),
+            on_demand("google.gemma-3-27b-it", "Gemma 3 27B PT"),
+            on_demand("google.gemma-3-4b-it", "Gemma 3 4B IT"),
+        ),
+    ),
     Model(ids="google.gemma-4*", name="Gemma 4", line="gemma", version=(4,), since="2026-03-31", facts=_NO_CONVERSE),
     Model(
         ids="nvidia.nemotron-super-3*",
@@ -301,6 +428,7 @@ OTHER_MAKERS: Final = (
         version=(3,),
         since="2026-03-11",
         facts=joined(_NEMOTRON, _TEXT_ONLY),
+        listed=(on_demand("nvidia.nemotron-super-3-120b", "NVIDIA Nemotron 3 Super 120B A12B"),),
     ),
     Model(
         ids="nvidia.nemotron-nano-3-30b*",
@@ -308,6 +436,7 @@ OTHER_MAKERS: Final = (
         line="nemotron-nano-3",
         version=(3,),
         facts=joined(_NEMOTRON, _TEXT_ONLY),
+        listed=(on_demand("nvidia.nemotron-nano-3-30b", "Nemotron Nano 3 30B"),),
     ),
     Model(
         ids="nvidia.nemotron-nano-9b*",
@@ -315,16 +444,31 @@ OTHER_MAKERS: Final = (
         line="nemotron-nano-9b",
         version=(2,),
         facts=joined(_NEMOTRON, _TEXT_ONLY),
+        listed=(on_demand("nvidia.nemotron-nano-9b-v2", "NVIDIA Nemotron Nano 9B v2"),),
     ),
-    Model(ids="nvidia.nemotron*", name="Nemotron", line="nemotron", facts=_NEMOTRON),
+    Model(
+        ids="nvidia.nemotron*",
+        name="Nemotron",
+        line="nemotron",
+        facts=_NEMOTRON,
+        listed=(on_demand("nvidia.nemotron-nano-12b-v2", "NVIDIA Nemotron Nano 12B v2 VL BF16"),),
+    ),
     Model(
         ids="moonshot.kimi-k2-thinking*",
         name="Kimi K2 Thinking",
         line="kimi-k",
         version=(2,),
         facts=joined(_KIMI_K2, _TEXT_ONLY, _THINKS),
+        listed=(on_demand("moonshot.kimi-k2-thinking", "Kimi K2 Thinking"),),
     ),
-    Model(ids="moonshotai.kimi-k2.5*", name="Kimi K2.5", line="kimi-k", version=(2, 5), facts=_KIMI_K2),
+    Model(
+        ids="moonshotai.kimi-k2.5*",
+        name="Kimi K2.5",
+        line="kimi-k",
+        version=(2, 5),
+        facts=_KIMI_K2,
+        listed=(on_demand("moonshotai.kimi-k2.5", "Kimi K2.5"),),
+    ),
     Model(
         ids="moonshotai.kimi-k3*",
         name="Kimi K3",
@@ -332,6 +476,7 @@ OTHER_MAKERS: Final = (
         version=(3,),
         since="2026-09-18",
         facts=joined(_KIMI, _BY_PROFILE),
+        listed=(by_profile("moonshotai.kimi-k3", "Kimi K3"),),
     ),
     Model(
         ids="minimax.minimax-m2*",
@@ -339,6 +484,11 @@ OTHER_MAKERS: Final = (
         line="minimax-m",
         version=(2,),
         facts=joined(_CONVERSES, _TEXT_ONLY, _UNSIGNED, _THINKS, _FORMATS),
+        listed=(
+            on_demand("minimax.minimax-m2", "MiniMax M2"),
+            on_demand("minimax.minimax-m2.1", "MiniMax M2.1"),
+            on_demand("minimax.minimax-m2.5", "MiniMax M2.5"),
+        ),
     ),
     Model(
         ids="zai.glm-4.7*",
@@ -348,8 +498,20 @@ OTHER_MAKERS: Final = (
         facts=joined(
             _GLM, {"textFormat": yes("2026-08", "GLM 4.7 Flash, once"), "toolChoice any": yes("2026-08", "2")}
         ),
+        listed=(
+            on_demand("zai.glm-4.7", "GLM 4.7"),
+            on_demand("zai.glm-4.7-flash", "GLM 4.7 Flash"),
+        ),
     ),
-    Model(ids="zai.glm-5*", name="GLM 5", line="glm", version=(5,), since="2026-02-11", facts=_GLM),
+    Model(
+        ids="zai.glm-5*",
+        name="GLM 5",
+        line="glm",
+        version=(5,),
+        since="2026-02-11",
+        facts=_GLM,
+        listed=(on_demand("zai.glm-5", "GLM 5"),),
+    ),
     Model(
         ids="xai.grok-4*",
         name="Grok 4",
@@ -364,5 +526,6 @@ OTHER_MAKERS: Final = (
                 "cachePoint": no("2026-08", "anomalyco/models.dev#5082, BerriAI/litellm#38699"),
             },
         ),
+        listed=(by_profile("xai.grok-4.6", "Grok 4.6"),),
     ),
 )

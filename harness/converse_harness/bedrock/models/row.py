@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from converse_harness.bedrock.models.answers import CacheCounters, ToolUseType
 
@@ -122,6 +122,35 @@ class Caching:
     implicit: bool = False
 
 
+InferenceType = Literal["ON_DEMAND", "INFERENCE_PROFILE"]
+"""Which id a request must contain: the model's own id, or the id of an inference profile (for example with prefix
+`us.`).
+"""
+
+
+class ListedModel(NamedTuple):
+    """A model in AWS's list: its complete id, its name, and the kinds of id that requests may use (`inference`)."""
+
+    id: str
+    name: str
+    inference: tuple[InferenceType, ...]
+
+
+def on_demand(model_id: str, name: str) -> ListedModel:
+    """Return the entry of a model that is called by its own id."""
+    return ListedModel(model_id, name, ("ON_DEMAND",))
+
+
+def by_profile(model_id: str, name: str) -> ListedModel:
+    """Return the entry of a model that is called by the id of an inference profile."""
+    return ListedModel(model_id, name, ("INFERENCE_PROFILE",))
+
+
+def both_ways(model_id: str, name: str) -> ListedModel:
+    """Return the entry of a model that is called by its own id or by that of an inference profile."""
+    return ListedModel(model_id, name, ("ON_DEMAND", "INFERENCE_PROFILE"))
+
+
 @dataclass(frozen=True, slots=True)
 class AdditionalFields:
     """The members of `additionalModelRequestFields` that models know, and those that they were seen to refuse.
@@ -152,7 +181,8 @@ class Model:
     accepted `maxTokens`, 0 if unknown. `merges`: the model treats consecutive messages of one role as one message.
     `tools_tokens` is the number of tokens that the service adds to a request with tools, 0 if unknown. `caching` is
     None if the model caches nothing, or if this is not known. `tool_types` and `counters` are forms of its answers;
-    `cut` is the name of the family that describes how its answers are cut into deltas.
+    `cut` is the name of the family that describes how its answers are cut into deltas. `listed` are the complete ids of
+    these models in AWS's list.
     """
 
     ids: str
@@ -170,6 +200,7 @@ class Model:
     tool_types: tuple[ToolUseType, ...] = ()
     counters: CacheCounters = NO_COUNTERS
     cut: str = "neutral"
+    listed: tuple[ListedModel, ...] = ()
 
     @property
     def maker(self) -> str:

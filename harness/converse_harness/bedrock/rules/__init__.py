@@ -23,6 +23,7 @@ from converse_harness.bedrock.rules.rule import (
     Witness,
 )
 from converse_harness.settings import RuleLevel
+from converse_harness.words import nearest
 
 __all__ = [
     "BY_NAME",
@@ -40,6 +41,7 @@ __all__ = [
     "notes_of",
     "refusal_of",
     "refusals_of",
+    "unknown_rule",
 ]
 
 
@@ -56,34 +58,60 @@ BY_NAME: Final[Mapping[str, Rule]] = {rule.name: rule for rule in RULES}
 """The rules by their names."""
 
 
-def refusal_of(asked: RuleRequest, level: RuleLevel = "default") -> Refusal | None:
+def unknown_rule(name: object) -> str:
+    """Return the text of an error about a name that no rule has."""
+    close = nearest(str(name), BY_NAME)
+    hint = f"Did you mean {close!r}? " if close else ""
+    return (
+        f"no rule has this name. {hint}`converse-harness docs rules` lists the rules; a failure `Bedrock would refuse` "
+        "has the name in its line `rule`."
+    )
+
+
+_NO_EXCEPTIONS: Final[Mapping[str, RuleLevel]] = {}
+
+
+def refusal_of(
+    asked: RuleRequest, level: RuleLevel = "default", single: Mapping[str, RuleLevel] = _NO_EXCEPTIONS
+) -> Refusal | None:
     """Return the refusal with which Bedrock answers a request; None if Bedrock accepts the request.
 
     >>> blank = {"role": "user", "content": [{"text": " "}]}
     >>> refusal_of(RuleRequest("Converse", "us.amazon.nova-lite-v1:0", {"messages": [blank]})).rule.name
     'text_is_not_blank'
     """
-    return next(refusals_of(asked, level), None)
+    return next(refusals_of(asked, level, single), None)
 
 
-def refusals_of(asked: RuleRequest, level: RuleLevel = "default") -> Iterator[Refusal]:
+def refusals_of(
+    asked: RuleRequest, level: RuleLevel = "default", single: Mapping[str, RuleLevel] = _NO_EXCEPTIONS
+) -> Iterator[Refusal]:
     """Yield one Refusal for each broken rule; its `path` is the first place where the request breaks the rule.
 
-    Bedrock itself sends only the first of these refusals. Verdicts are not cached by the bytes of a request: a cache
+    Bedrock itself sends only the first of these refusals. `single` are the levels of single rules, by their names.
+
+    Verdicts are not cached by the bytes of a request: a cache
     would hide what a new request costs.
     """
-    yield from _broken(asked, _rules_for(asked.model.id, asked.judged_as, _REFUSING[level], asked.parts))
+    rules = _rules_for(asked.model.id, asked.judged_as, _REFUSING[level], asked.parts)
+    if single:
+        all_rules = _rules_for(asked.model.id, asked.judged_as, _REFUSING["strict"], asked.parts)
+        rules = tuple(rule for rule in all_rules if rule.verdict in _REFUSING[single.get(rule.name, level)])
+    yield from _broken(asked, rules)
 
 
-def notes_of(asked: RuleRequest) -> Iterator[Refusal]:
+def notes_of(asked: RuleRequest, single: Mapping[str, RuleLevel] = _NO_EXCEPTIONS) -> Iterator[Refusal]:
     """Yield a Refusal for each broken rule that never refuses a request: Bedrock may no longer enforce the rule, or
-    ignores what breaks it.
+    ignores what breaks it. Rules with the level "off" in `single` are left out.
 
     >>> asked = {"messages": [{"role": "user", "content": [{"text": "Hello?"}]}] * 2}
     >>> [each.rule.name for each in notes_of(RuleRequest("Converse", "anthropic.claude-3-haiku-20240307-v1:0", asked))]
     ['roles_alternate']
     """
-    yield from _broken(asked, _rules_for(asked.model.id, asked.judged_as, NOTING, asked.parts))
+    rules: Iterable[Rule] = _rules_for(asked.model.id, asked.judged_as, NOTING, asked.parts)
+    if single:
+        rules = [rule for rule in rules if single.get(rule.name) != "off"]
+    yield from _broken(asked, rules)
 
 
 def _broken(asked: RuleRequest, rules: Iterable[Rule]) -> Iterator[Refusal]:

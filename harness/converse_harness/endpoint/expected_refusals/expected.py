@@ -9,20 +9,19 @@ from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self, cast
 
-from converse_harness.bedrock.rules import BY_NAME, Refusal, Rule
+from converse_harness.bedrock.rules import BY_NAME, Refusal, Rule, unknown_rule
 from converse_harness.endpoint.call import Call, Calls
 from converse_harness.endpoint.stage import MembersOfStage, Stage
 from converse_harness.errors import NotRefused, RefusedRequest, ReplyError
 from converse_harness.secrets.mask import mask
-from converse_harness.settings import RuleLevel
 from converse_harness.user_lines import UserLine, calling_line
-from converse_harness.words import nearest, one_line
+from converse_harness.words import one_line
 
 if TYPE_CHECKING:
     from converse_harness.endpoint import Endpoint
 
 _NEVER_REFUSED: Final[Mapping[str, str]] = {
-    "lenient": "nothing is refused with rules={level!r}. Leave this setting out, or hold the "
+    "lenient": "this rule refuses nothing with rules={level!r}. Leave this setting out, or hold the "
     'test to the rules: @pytest.mark.converse(rules="default"), fake_converse(rules="default").',
     "note": "this rule is only noted, because newer models or answers speak against it. Look for it in fake.notes.",
     "ignored": "Bedrock ignores what breaks this rule, so the rule is only noted. Look for it in fake.notes.",
@@ -214,22 +213,17 @@ class RefusesOfFake(MembersOfStage):
         if no request broke the rule. `match` is a regular expression that is searched in Bedrock's message. Raises
         ReplyError for an unknown rule, and for a rule that refuses nothing at the level that the fake's `rules` sets.
         """
-        made = ExpectedRefusal(self.endpoint, _rule(rule, self.endpoint.rules), _pattern(rule, match))
+        made = ExpectedRefusal(self.endpoint, _rule(rule, self.endpoint), _pattern(rule, match))
         self._warn_if_not_open()
         return made
 
 
-def _rule(name: str, level: RuleLevel) -> Rule:
-    """Return the rule with this name. Raises ReplyError if there is none, or if it refuses nothing at the level."""
+def _rule(name: str, endpoint: Endpoint) -> Rule:
+    """Return the rule with this name. Raises ReplyError if there is none, or if it refuses nothing at its level."""
     given = cast("object", name)  # a test may pass a value of another type
     if not isinstance(given, str) or given not in BY_NAME:
-        close = nearest(name, BY_NAME)
-        hint = f"Did you mean {close!r}? " if close else ""
-        raise ReplyError(
-            f"refuses({name!r}): no rule has this name. {hint}`converse-harness docs rules` lists the rules; a failure "
-            "`Bedrock would refuse` has the name in its line `rule`."
-        )
-    rule = BY_NAME[name]
+        raise ReplyError(f"refuses({name!r}): {unknown_rule(name)}")
+    rule, level = BY_NAME[name], endpoint.level_of(name)
     reason = "lenient" if level in ("off", "warn") else rule.verdict
     if reason in _NEVER_REFUSED and reason != level:  # a "strict" rule refuses at the "strict" level
         raise ReplyError(f"refuses({name!r}): {_NEVER_REFUSED[reason].format(level=level)}")

@@ -32,7 +32,7 @@ def _list_models(call: Call, models: Mapping[str, str]) -> Output | None:
         return None
     provider, inference = _folded(asked.get("byProvider", "")), asked.get("byInferenceType")
     rows = [each for each in listed_models() if inference is None or inference in each.inference]
-    shown = [_described(each.id, each.name) for each in rows if _folded(each.provider).startswith(provider)]
+    shown = [_described(each.id, each.name) for each in rows if _folded(provider_of(each.id)).startswith(provider)]
     return {"modelSummaries": shown}
 
 

@@ -184,7 +184,7 @@ class _TestRehearsal:
         unjudged = set[tuple[int, str]]()
         for index in asked.targets:
             unjudged.update((index, name) for name in self._targets[index].unjudged_fields(request))
-            for found in self._targets[index].refusals(request, endpoint.rules, but=but):
+            for found in self._targets[index].refusals(request, endpoint.rules, endpoint.single_rules, but=but):
                 refused.append(RefusedCall(index, call.number, request.operation, found.rule.name, found.message))
         if refused or unjudged:
             line = line_that_asked(endpoint.transport, self._thread, self._root) if refused else ""

@@ -70,10 +70,18 @@ class RehearsalTarget(NamedTuple):
         """Whether `pattern` matches a model id. Without a pattern, the result is always True."""
         return not self.pattern or fnmatchcase(model_id, self.pattern)
 
-    def refusals(self, asked: RuleRequest, level: RuleLevel = "default", *, but: Iterable[str] = ()) -> list[Refusal]:
+    def refusals(
+        self,
+        asked: RuleRequest,
+        level: RuleLevel = "default",
+        single: Mapping[str, RuleLevel] | None = None,
+        *,
+        but: Iterable[str] = (),
+    ) -> list[Refusal]:
         """Return a Refusal for each rule that the request would break with this model; Bedrock sends only the first.
 
-        `but` are the names of rules to ignore. For a model without a row in the table, the list is empty.
+        `single` are the levels of single rules, and `but` the names of rules to ignore. For a model without a row in
+        the table, the list is empty.
 
         >>> body = {"messages": [{"role": "user", "content": [{"text": "hi"}]}], "inferenceConfig": {"temperature": 0}}
         >>> asked = RuleRequest("Converse", "us.anthropic.claude-sonnet-4-5", body)
@@ -84,7 +92,7 @@ class RehearsalTarget(NamedTuple):
             return []
         if self.of_all:
             level = "default"  # the "strict" level would refuse an incomplete model id
-        found = refusals_of(asked.of_model(self.model, self.stands_for), level)
+        found = refusals_of(asked.of_model(self.model, self.stands_for), level, single or {})
         return [each for each in found if each.rule.name not in but]
 
     def unjudged_fields(self, asked: RuleRequest) -> list[str]:

@@ -160,7 +160,7 @@ class AnswerBeyond(Stage):
         """Return the original reply, once."""
         if call.operation not in SCRIPTED:
             return None
-        refused = call.refusal is not None and self.endpoint.rules != "warn"
+        refused = call.refusal is not None and self.endpoint.level_of(call.refusal.rule.name) != "warn"
         reply = self._watch.beyond(refused=refused)
         return None if reply is None else _original(call, reply)
 

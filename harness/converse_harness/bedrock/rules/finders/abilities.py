@@ -7,32 +7,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from converse_harness import bedrock
-from converse_harness.bedrock.models import Ability, bare
+from converse_harness.bedrock.models import MODELS, Ability, bare
 from converse_harness.bedrock.rules.request import RuleRequest, RuleViolation, needs
 
-_PROVIDERS: Final = (
-    "ai21",
-    "amazon",
-    "anthropic",
-    "cohere",
-    "deepseek",
-    "google",
-    "luma",
-    "meta",
-    "minimax",
-    "mistral",
-    "moonshot",
-    "moonshotai",
-    "nvidia",
-    "openai",
-    "qwen",
-    "stability",
-    "twelvelabs",
-    "writer",
-    "xai",
-    "zai",
-)
-_MODEL_ID: Final = re.compile(rf"(?:{'|'.join(_PROVIDERS)})\.[a-z0-9][a-z0-9.-]*(?::[0-9]+)?(?::[0-9]+k|:mm)?")
+_WITHOUT_ROWS: Final = ("luma", "stability", "twelvelabs")
+"""Makers whose models have no row in the table, because they do not converse."""
+
+_MAKERS: Final = "|".join(sorted({*_WITHOUT_ROWS, *(model.maker for model in MODELS)}))
+_MODEL_ID: Final = re.compile(rf"(?:{_MAKERS})\.[a-z0-9][a-z0-9.-]*(?::[0-9]+)?(?::[0-9]+k|:mm)?")
 _OTHER_ARN: Final = re.compile(r"arn:aws[a-z-]*:(?:bedrock|sagemaker):[a-z0-9-]+:[0-9]{12}:\S+")
 
 

@@ -51,7 +51,8 @@ def _refused_by(maker: str, refused: tuple[str, ...]) -> frozenset[str]:
 def judged_fields(model: Model) -> frozenset[str]:
     """Return the additional fields for which it is known whether the model accepts them."""
     fields = model.fields
-    return frozenset(fields.known) | (_refused_by(model.maker, fields.refused) if fields.strict else frozenset())
+    refused = _refused_by(model.maker, fields.refused) if fields.strict else frozenset[str]()
+    return frozenset(fields.known) | refused
 
 
 def _reasoning(asked: RuleRequest, member: str) -> object:
