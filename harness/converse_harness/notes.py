@@ -6,6 +6,7 @@ their notes in this module, and the pytest plugin shows them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -52,12 +53,30 @@ def take() -> list[Note]:
     return [*first.values()]
 
 
+_unknown_models: Final[Counter[str]] = Counter()
+"""The calls since the last `take_unknown_models()`, by those model ids that the table of models does not have."""
+
+
+def count_unknown_model(model_id: str) -> None:
+    """Count a call to a model that the table of models does not have."""
+    _unknown_models[model_id] += 1
+
+
+def take_unknown_models() -> dict[str, int]:
+    """Return the counted calls to unknown models by model id, and start to count anew."""
+    found = dict(_unknown_models)
+    _unknown_models.clear()
+    return found
+
+
 @contextmanager
 def set_aside() -> Generator[None, None, None]:
     """Drop the notes that a `with` block stores, and restore the earlier ones: for a pytest run inside another run."""
-    before = take()
+    before, unknown = take(), take_unknown_models()
     try:
         yield
     finally:
         take()
+        take_unknown_models()
         hand_in(before)
+        _unknown_models.update(unknown)

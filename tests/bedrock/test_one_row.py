@@ -15,9 +15,9 @@ import converse_harness
 ROOT = Path(__file__).parents[2]
 ROW = """
     Model(
-        ids="acme.big-7*",
-        name="Big 7",
-        line="big",
+        ids="acme.vast-7*",
+        name="Vast 7",
+        line="vast",
         version=(7,),
         facts={
             "Converse": yes("2026-11"),
@@ -29,7 +29,7 @@ ROW = """
         fields=AdditionalFields(("deeper",), ("thinking",)),
         most_tokens=77,
         counters=CacheCounters(COUNTERS, seen="both pairs"),
-        listed=(by_profile("acme.big-7-v1:0", "Big 7"),),
+        listed=(by_profile("acme.vast-7-v1:0", "Vast 7"),),
     ),
 )
 """
@@ -42,8 +42,8 @@ from converse_harness.cli import main
 from converse_harness.features.rehearsal.targets import newest_models, target_of
 from converse_harness.intercept.clients import create_client
 
-BIG = "us.acme.big-7-v1:0"
-ASKED = {"modelId": BIG, "messages": [{"role": "user", "content": [{"text": "hi"}]}]}
+VAST = "us.acme.vast-7-v1:0"
+ASKED = {"modelId": VAST, "messages": [{"role": "user", "content": [{"text": "hi"}]}]}
 TOOLS = {"tools": [{"toolSpec": {"name": "look", "inputSchema": {"json": {"type": "object"}}}}]}
 
 
@@ -57,17 +57,17 @@ def said(**request):
 
 
 assert said(**ASKED, toolConfig=TOOLS) == "This model doesn't support tool use."
-assert "on-demand throughput" in said(**{**ASKED, "modelId": "acme.big-7-v1:0"})
+assert "on-demand throughput" in said(**{**ASKED, "modelId": "acme.vast-7-v1:0"})
 assert "the model limit of 77" in said(**ASKED, inferenceConfig={"maxTokens": 78})
-assert said(modelId=BIG, input={"converse": {"messages": ASKED["messages"]}}).endswith("support counting tokens.")
+assert said(modelId=VAST, input={"converse": {"messages": ASKED["messages"]}}).endswith("support counting tokens.")
 assert said(**ASKED)["usage"]["cacheWriteInputTokens"] == 0
 with fake_converse():
     control = botocore.session.get_session().create_client("bedrock", region_name="us-east-1")
     listed = control.list_foundation_models(byProvider="acme")["modelSummaries"]
-assert [each["modelName"] for each in listed] == ["Big 7"]
-assert target_of(BIG).known
-assert "Big 7" in [model.name for model in newest_models()]
-assert main(["docs", BIG]) == 0
+assert [each["modelName"] for each in listed] == ["Vast 7"]
+assert target_of(VAST).known
+assert "Vast 7" in [model.name for model in newest_models()]
+assert main(["docs", VAST]) == 0
 """
 
 
@@ -83,7 +83,7 @@ def test_a_line_of_models_is_one_row(tmp_path: Path) -> None:
     ran = _run(environment, tmp_path / "checked.py")
     assert ran.stderr == ""
     assert ran.returncode == 0
-    assert "Big 7  (acme.big-7*)" in ran.stdout
+    assert "Vast 7  (acme.vast-7*)" in ran.stdout
     assert "citations" in ran.stdout
     assert "disputed (as of 2026-11)" in ran.stdout
     tests = _run(environment, "-m", "pytest", "-q", "-p", "no:cacheprovider", ROOT / "tests/bedrock/test_models.py")

@@ -13,7 +13,7 @@ from converse_harness.endpoint.call import CONVERSATIONS, Call, ForwardedAnswer,
 from converse_harness.endpoint.script import Slot
 from converse_harness.endpoint.stage import Stage
 from converse_harness.errors import ConverseHarnessError, UnexpectedCall
-from converse_harness.notes import Note
+from converse_harness.notes import Note, count_unknown_model
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.http import Chunk, HttpResponse
 
@@ -30,6 +30,10 @@ _TIME_TO_LEAVE: Final = 1.0
 
 class _Noted(list[Refusal]):
     """What is noted of a call unless a recording answers it: broken rules that refuse nothing at the fake's level."""
+
+
+class _OfUnknownModel:
+    """Marks a call that was held to the rules of all models only, since no row of the table has its model."""
 
 
 class Rules(Stage):
@@ -59,14 +63,20 @@ class Rules(Stage):
                 break
         if refusal is not None:
             call.keep(Refusal, refusal)
+        elif asked.model.model is None:
+            call.keep(_OfUnknownModel, _OfUnknownModel())
         if noted:
             call.keep(_Noted, noted)
         return refusal
 
     def accepted(self, call: Call, reply: Reply | None) -> None:
         """Make the notes about the call, unless a recording answers it: Bedrock accepted the recorded request."""
+        if reply is not None and reply.plan.recorded is not None:
+            return
+        if call.of(_OfUnknownModel) is not None and call.of(ForwardedAnswer) is None:
+            count_unknown_model(call.model_id)
         noted = call.of(_Noted)
-        if noted is None or (reply is not None and reply.plan.recorded is not None):
+        if noted is None:
             return
         notes = [Note(each.rule.name, failure_texts.noted_request(call, each), call.number) for each in noted]
         if call.of(ForwardedAnswer) is None:

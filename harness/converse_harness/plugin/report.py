@@ -15,8 +15,9 @@ import pytest
 from converse_harness.endpoint.failure_texts import shortened, transcript
 from converse_harness.errors import ConverseNoteWarning, NotedCall
 from converse_harness.notes import Note, take
-from converse_harness.plugin.settings import NOTE, STALE, VERDICT, chosen
+from converse_harness.plugin.settings import NOTE, STALE, UNKNOWN, VERDICT, chosen
 from converse_harness.plugin.stale import check_stale, print_stale, stale_properties
+from converse_harness.plugin.unknown_models import print_unknown_models, unknown_model_properties
 from converse_harness.secrets.process import own_secrets
 from converse_harness.secrets.removal import without_secrets
 from converse_harness.words import and_more, counted, cut, one_line
@@ -169,6 +170,7 @@ def add_notes(report: pytest.TestReport, item: pytest.Item) -> None:
     if report.when == "teardown":
         notes = item.stash.setdefault(_NOTES, {}).values()
         report.user_properties += stale_properties(item)
+        report.user_properties += unknown_model_properties()
         report.user_properties += [(NOTE, json.dumps({"kind": note.kind, "text": note.text})) for note in notes]
 
 
@@ -193,6 +195,7 @@ def summarise(terminal: pytest.TerminalReporter, reports: Sequence[Any]) -> None
     if contracts:
         _print_contracts(terminal, contracts)
     print_stale(terminal, _properties(reports, STALE, "teardown"))
+    print_unknown_models(terminal, _properties(reports, UNKNOWN, "teardown"))
 
 
 def _properties(reports: Iterable[Any], name: str, when: str) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -95,7 +95,7 @@ class Reporting:
         """Print notes, verdicts of contracts, and requests that differ from recordings."""
         reports = [report for each in terminalreporter.stats.values() for report in each]
         properties = {name for report in reports for name, _ in getattr(report, "user_properties", ())}
-        if not properties.isdisjoint({settings.NOTE, settings.STALE, settings.VERDICT}):
+        if not properties.isdisjoint({settings.NOTE, settings.STALE, settings.UNKNOWN, settings.VERDICT}):
             from converse_harness.plugin.report import summarise
 
             summarise(terminalreporter, reports)

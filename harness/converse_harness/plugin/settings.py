@@ -52,6 +52,10 @@ NOTE: Final = "converse_note"
 STALE: Final = "converse_stale"
 """The name of a pytest user property in the teardown report of a test. The value is a line about a recording."""
 
+UNKNOWN: Final = "converse_unknown_models"
+"""The name of a pytest user property in the teardown report of a test. The value is the number of calls by model id, as
+JSON."""
+
 VERDICT: Final = "converse_contract"
 """The name of a pytest user property in the call report of a test. The value is the verdict of a contract as JSON."""
 
