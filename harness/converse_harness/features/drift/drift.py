@@ -8,6 +8,7 @@ is compared.
 from __future__ import annotations
 
 import base64
+import json
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -116,12 +117,12 @@ def _changes(old: Any, new: Any) -> Iterator[tuple[Sequence[str | int], str]]:
 
 def _in_words(difference: Difference) -> str:
     path, old, new, _ = difference
-    is_added = old is ABSENT
-    if is_added or new is ABSENT:
-        value, verb = (new, "new") if is_added else (old, "missing")
-        place, is_item = _at(path), isinstance(path[-1], int)
-        return f"{place} {_kinds(value)}".strip() + f" is {verb}" if is_item else f"{place} is {verb}"
-    return "{} {} -> {}".format(_at(path), *shown(old, new))
+    is_item, place = isinstance(path[-1], int), _at(path) or "event"
+    if old is not ABSENT and new is not ABSENT:
+        values = (_kinds(old), _kinds(new)) if is_item else shown(old, new)
+        return f"{place} {' -> '.join(values)}"
+    value, verb = (new, "new") if old is ABSENT else (old, "missing")
+    return f"{place} {_kinds(value)} is {verb}" if is_item else f"{place} is {verb}"
 
 
 def _at(path: Sequence[str | int]) -> str:
@@ -159,7 +160,7 @@ class _Form:
     """
 
     def __init__(self, lines: Sequence[Line]) -> None:
-        _, head, *events = normalised(lines, _REMOVED)
+        _, head, *events = normalised([*lines[:2], *map(_in_order_sent, lines[2:])], _REMOVED)
         self.content: list[tuple[str, str]] = []
         self.input_tokens: int | None = None
         self.answer = {key: value for key, value in head.items() if key not in ("t", "headers", "body")}
@@ -205,7 +206,7 @@ class _Form:
     def _of_event(self, line: Line) -> Any:
         found = event_of(line)
         if found is None:
-            return "bytes that are no event"
+            return {"bytes that are no event": {}}
         name, members = found
         if name == "metadata":
             self._count(members)
@@ -240,6 +241,21 @@ class _Form:
         self.content.append((name, text))
 
 
+def _in_order_sent(line: Line) -> Line:
+    """Return the line of an event with its keys in the order in which they were sent, which is sorted without payload.
+
+    A person who edits a recording may write the keys of an event in any order.
+    """
+    found = event_of(line)
+    if found is None:
+        return line
+    name, members = found
+    sent = parsed_json(str(line.get("payload", "")))
+    if not is_object(sent):
+        return {**line, name: json.loads(json.dumps(members, sort_keys=True))}
+    return {**line, name: {key: value for key, value in sent.items() if key in members}}
+
+
 def _members(line: Line) -> Any:
     found = event_of(line)
     return found and found[1]
@@ -250,7 +266,7 @@ _PREFIX: Final = re.compile(r"(?:[a-z]{3,}[_-])?")
 
 
 def id_form(text: str) -> str:
-    """Return the form of an id: what stands before its random part, the length of this part, and its characters.
+    """Return the form of an id: what stands before its random part, and the length of this part.
 
     >>> id_form("tooluse_kZJMlvQmRJ6eAyJE5GIl7Q"), id_form("2f0c6f0e-0000-4000-8000-000000000000")
     ('tooluse_ and 22 characters', 'a UUID')
@@ -260,5 +276,4 @@ def id_form(text: str) -> str:
     found = _PREFIX.match(text)
     prefix = found[0] if found else ""
     rest = text[len(prefix) :]
-    kind = "digits" if rest.isdecimal() else "characters"
-    return f"{prefix and f'{prefix} and '}{len(rest)} {kind}"
+    return f"{prefix and f'{prefix} and '}{len(rest)} characters"

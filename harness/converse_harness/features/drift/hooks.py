@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +13,7 @@ import pytest
 from converse_harness.cli.terminal import plain
 from converse_harness.errors import ConverseHarnessError
 from converse_harness.features.drift.report import DriftReport, requests_of
+from converse_harness.plugin.recording.owners import shown
 from converse_harness.plugin.recording.tally import TALLY, Tally
 from converse_harness.server.http.upstream import Upstream
 
@@ -40,7 +42,7 @@ class DriftHooks:
             return
         try:
             report = DriftReport(lambda: Upstream(os.environ.get(_ENDPOINT), None), tally.redaction)
-            for request in requests_of([path for path in paths if path.exists()]):
+            for request in requests_of([path for path in paths if path.exists()], partial(shown, self._config)):
                 yield from report.ask(request)
             yield from report.summary()
         except (ConverseHarnessError, OSError) as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -16,15 +15,19 @@ from converse_harness.words import counted
 
 
 class Asking(NamedTuple):
-    """A request to ask again: its recording, and its exchange in it."""
+    """A request to ask again: its recording, the name of the recording in the report, and its exchange."""
 
     path: Path
+    name: str
     exchange: RecordedExchange
 
 
-def requests_of(paths: Sequence[Path]) -> list[Asking]:
-    """Return the requests of recordings. Raises DamagedData, and OSError for a file that cannot be read."""
-    return [Asking(path, exchange) for path in paths for exchange in recorded_exchanges(path)]
+def requests_of(paths: Sequence[Path], name: Callable[[Path], str] = str) -> list[Asking]:
+    """Return the requests of recordings; `name` returns the name of a recording in the report.
+
+    Raises DamagedRecording, and OSError for a file that cannot be read.
+    """
+    return [Asking(path, name(path), exchange) for path in paths for exchange in recorded_exchanges(path)]
 
 
 class DriftReport:
@@ -46,7 +49,7 @@ class DriftReport:
 
         If the service could not be reached before, nothing more is asked.
         """
-        path, exchange = asking
+        path, name, exchange = asking
         if self._lost:
             self._counts["not reached"] += 1
             return []
@@ -54,7 +57,7 @@ class DriftReport:
             self._service = self._upstream()
         answered = ask_again(self._service, exchange, path.parent, self._redaction)
         self._lost = answered.failed if answered.lost else ""
-        return [*self._lines(f"{_shown(path)} call {exchange.call['call']}", answered)]
+        return [*self._lines(f"{name} call {exchange.call['call']}", answered)]
 
     def _lines(self, name: str, answered: Answered) -> Iterator[str]:
         title = f"{name}  {answered.exchange.operation} {answered.exchange.model_id}".rstrip()
@@ -64,15 +67,14 @@ class DriftReport:
             yield f"{title}  {'not asked' if answered.skipped else 'no answer'}: {answered.skipped or answered.failed}"
             return
         found = {"form": drift.form, "usage": (*drift.usage_keys, *drift.usage)}
-        self._counts.update(
-            {
-                "answered": 1,
-                "drifted": bool(drift),
-                "form": bool(drift.form),
-                "usage": bool(drift.usage_keys),
-                "content": drift.content,
-            }
-        )
+        seen = {
+            "answered": True,
+            "drifted": bool(drift),
+            "form": bool(drift.form),
+            "usage": bool(drift.usage_keys),
+            "content": drift.content,
+        }
+        self._counts.update(name for name, is_so in seen.items() if is_so)
         if any(found.values()):
             yield title
             yield from (f"  {group:7}{text}" for group, texts in found.items() for text in texts)
@@ -105,11 +107,4 @@ class DriftReport:
     def unknown(self) -> bool:
         """Whether nothing was compared, or a request that could be asked has no answer."""
         return not self._counts["answered"] or self._counts["failed"] > 0
-
-
-def _shown(path: Path) -> str:
-    try:
-        return os.path.relpath(path)
-    except ValueError:  # the path is on another drive of Windows
-        return str(path)
 
