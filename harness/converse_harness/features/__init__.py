@@ -20,8 +20,8 @@ _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 class CommandOption(NamedTuple):
     """An option that a feature adds to a command of the core: the arguments of `add_argument`, and a function.
 
-    The command calls the function, named as "module.function", if the option is given: `show` and `record` with
-    the parsed arguments, to do something else and return the exit code; `serve` without arguments, to answer what is not
+    The command calls the function, named as "module.function", if the option is given: `show` and `record` with the
+    parsed arguments, to do something else and return the exit code; `serve` without arguments, to answer what is not
     scripted, and the function returns a responder and its description.
     """
 

@@ -65,9 +65,7 @@ def session() -> list[list[Line]]:
     }
     start = {"name": "get_weather", "toolUseId": _USE["toolUseId"]}
     pieces = ('{"city": ', '"Bern"}')
-    inputs = [
-        {"contentBlockDelta": {"contentBlockIndex": 1, "delta": {"toolUse": {"input": each}}}} for each in pieces
-    ]
+    inputs = [{"contentBlockDelta": {"contentBlockIndex": 1, "delta": {"toolUse": {"input": each}}}} for each in pieces]
     usage = {name: _USAGE[name] for name in ("inputTokens", "outputTokens", "totalTokens")}
     streamed = _events(
         {"messageStart": {"role": "assistant"}},
@@ -147,4 +145,3 @@ class Again:
 def json_of(exchange: list[Line]) -> Any:
     """The body of an answer, to be edited."""
     return exchange[1]["body"]
-

@@ -1,4 +1,4 @@
-"""Recorded requests are asked again as they are; what cannot be asked or got no answer is named, and is no "no drift"."""
+"""Recorded requests are asked again as they are; what cannot be asked, or gets no answer, is named."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from converse_harness.recordings.record.write import header, store
 from tests.features.drift.provider import MODEL, Again, answering, provider, session
 from tests.recordings.asking import body, exchange, throttled, user, write
 from tests.recordings.developer import SECRET
-from tests.recordings.peers import STREAM, body as http_body, chunk, peer
+from tests.recordings.peers import START, STREAM, chunk, peer
+from tests.recordings.peers import body as http_body
 from tests.recordings.review.test_show import check_usage
 
 PNG: Final = base64.b64encode(b"\x89PNG" + bytes(6000)).decode()
@@ -183,7 +184,7 @@ def test_the_body_of_another_server_is_a_drift(again: Again) -> None:
     again.record([first])
     with peer(lambda connection: connection.sendall(http_body(b"<html>"))) as url:
         lines = again.ask(url, code=1)
-    assert '  form   bodyText is new' in lines
+    assert "  form   bodyText is new" in lines
 
 
 def test_invoke_model_is_compared_as_well(again: Again) -> None:
@@ -193,6 +194,7 @@ def test_invoke_model_is_compared_as_well(again: Again) -> None:
     def chunked(value: str) -> Line:
         return {"t": 9, "chunk": {"bytes": base64.b64encode(value.encode()).decode()}, "p": 2}
 
+    pieces = [chunked(f'{{"type":"delta","text":"{each}"}}') for each in ("H", "i", ".")]
     answer = {"id": "msg_bdrk_01Gt8nKbvCzLDnCeTqGHVBiY", "content": "Hi.", "stop_reason": None}
     recorded: list[list[Line]] = [
         [*invoked("InvokeModel"), {"t": 5, "status": 200, "body": answer}],
@@ -200,10 +202,16 @@ def test_invoke_model_is_compared_as_well(again: Again) -> None:
             *invoked("InvokeModelWithResponseStream"),
             {"t": 5, "status": 200},
             chunked('{"type":"message_start"}'),
-            chunked('{"type":"delta","text":"Hi."}'),
+            *pieces,
         ],
     ]
     again.record(recorded)
+    with answering(recording(again.path, match="order")) as fake:
+        assert again.ask(fake.url) == ["No drift in 2 answers."]
+    recorded[1][3:] = [chunked('{"type":"delta","text":"Hi."}')]
+    write(again.elsewhere / "provider.jsonl", *recorded)
+    with answering(recording(again.elsewhere / "provider.jsonl", match="order")) as fake:
+        assert again.ask(fake.url) == ["No drift in 2 answers."]
     now = [[*each] for each in recorded]
     now[0][1] = {"t": 5, "status": 200, "body": answer | {"content": "Ho.", "model": "x"}}
     now[1][3:] = [chunked('{"type":"delta","text":"Ho"}'), chunked('{"type":"other","text":"."}')]

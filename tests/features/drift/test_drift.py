@@ -7,14 +7,20 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from converse_harness.features.drift.drift import id_form
+from converse_harness import Endpoint, Reply
+from converse_harness.features.drift.drift import Drift, drift_between, id_form
 from converse_harness.recordings.chance import CHANCE
 from converse_harness.recordings.format.lines import Line
+from converse_harness.recordings.record.captured import exchange_lines
 from converse_harness.stream.events import PADDING
+from converse_strategies import replies
 from tests.features.drift.provider import Again, Edit, delta, json_of, session, stop
+from tests.profiles import examples
+from tests.recordings.asking import body, request, tools, user
+from tests.recordings.test_identity import heard_of
 
 NO_DRIFT: Final = "No drift in 3 answers."
 
@@ -67,7 +73,6 @@ def refused(status: int, name: str, words: str) -> Edit:
 
 
 WORDS = "The model returned the following errors: messages: text content blocks must be non-empty"
-OTHER_WORDS = '  form   message "...messages: text content blocks must be non-empty" -> "...messages: text content blocks must not be empty"'
 
 DRIFTS: Final[dict[str, tuple[Edit, list[str]]]] = {
     "a new member in usage": (
@@ -183,7 +188,7 @@ DRIFTS: Final[dict[str, tuple[Edit, list[str]]]] = {
 @pytest.mark.parametrize(("edit", "lines"), DRIFTS.values(), ids=DRIFTS)
 def test_a_drift_is_named(edit: Edit, lines: list[str], again: Again) -> None:
     found = again.after(edit, code=1)
-    assert [line for line in found if line.startswith("  ")] == [line for line in found[: len(lines)]], found
+    assert [line for line in found if line.startswith("  ")] == found[: len(lines)], found
     assert all(expected in line for expected, line in zip(lines, found, strict=False)), found
     group = "usage" if "usage  " in lines[0] else "form"
     assert found[len(lines)] == f"1 of 3 answers has drifted: 1 in {group}."
@@ -275,6 +280,14 @@ def test_a_recording_with_keys_in_the_order_of_a_person_is_compared_as_it_is_sen
     reordered(exchanges[1][6]["contentBlockStart"])
     again.record(exchanges)
     assert again.after() == [NO_DRIFT]
+
+
+@settings(max_examples=examples(1))
+@given(replies(), st.sampled_from(["Converse", "ConverseStream"]))
+def test_one_reply_sent_with_other_ids_and_padding_has_no_drift(drawn: Reply, operation: str) -> None:
+    asked = request(body(user("Grüezi"), toolConfig=tools("a")), operation=operation)
+    answers = [Endpoint(drawn, rules="off", seed=seed).exchange(asked).response for seed in (1, 2)]
+    assert drift_between(*(exchange_lines(heard_of(asked, each), 1) for each in answers)) == Drift()
 
 
 @given(st.from_regex(r"tooluse_[A-Za-z0-9_-]{22}", fullmatch=True))

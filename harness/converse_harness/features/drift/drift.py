@@ -11,7 +11,7 @@ import base64
 import json
 import re
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any, Final, NamedTuple
 
 from converse_harness.bedrock.answer_members import COUNTERS
@@ -28,6 +28,8 @@ from converse_harness.recordings.chance import (
 from converse_harness.recordings.differences import ABSENT, Difference, aligned, differences, shown
 from converse_harness.recordings.format.lines import Line, event_of
 from converse_harness.words import cut
+
+_Path = tuple[str | int, ...]
 
 
 class Drift(NamedTuple):
@@ -53,7 +55,7 @@ _REMOVED: Final = VIEWS["record --again"] - _VALUES
 
 _IDS: Final = LINKS | {name for name, row in CHANCE.items() if row.kind == "id"}
 _COME_AND_GO: Final = {name for name, row in CHANCE.items() if row.kind == "cache"} - {*COUNTERS}
-"""Members that are there or not, as earlier sessions left the prompt cache. The counters are sent even if they are 0."""
+"""Members that are sent or not, as earlier sessions left the prompt cache. The counters are sent even if they are 0."""
 
 _WORDS: Final = frozenset(
     {
@@ -99,11 +101,11 @@ def drift_between(old: Sequence[Line], new: Sequence[Line]) -> Drift:
         tuple(dict.fromkeys(form)),
         tuple(dict.fromkeys(usage_keys)),
         tuple(usage) if counts[0] != counts[1] else (),
-        before.content != after.content,
+        before.answer["status"] == after.answer["status"] and before.content != after.content,
     )
 
 
-def _changes(old: Any, new: Any) -> Iterator[tuple[Sequence[str | int], str]]:
+def _changes(old: Any, new: Any) -> Iterator[tuple[_Path, str]]:
     """Yield the path of each change of form, and the change in words."""
     if old["status"] != new["status"]:  # the rest of an error has another form anyhow
         message = [member_of(each, "body", "message") for each in (old, new)]
@@ -138,7 +140,7 @@ def _kinds(value: Any) -> str:
     return " and ".join(value) if is_object(value) else str(value)
 
 
-def _reordered(old: Any, new: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str, str]]:
+def _reordered(old: Any, new: Any, path: _Path = ()) -> Iterator[tuple[_Path, str, str]]:
     """Yield the path of each object whose keys have another order, and both orders. Keys of one side do not count."""
     if is_object(old) and is_object(new):
         one, other = ([name for name in each if name in old and name in new] for each in (old, new))
@@ -162,7 +164,7 @@ class _Form:
     def __init__(self, lines: Sequence[Line]) -> None:
         _, head, *events = normalised([*lines[:2], *map(_in_order_sent, lines[2:])], _REMOVED)
         self.content: list[tuple[str, str]] = []
-        self.input_tokens: int | None = None
+        self.input_tokens: int | float | None = None
         self.answer = {key: value for key, value in head.items() if key not in ("t", "headers", "body")}
         self._ids(self.answer)
         headers = head.get("headers", {})
@@ -189,16 +191,16 @@ class _Form:
     def _of_events(self, lines: Sequence[Line]) -> list[Any]:
         """Return the forms of events. The events of one block are a list; a block with the form of another is left out.
 
-        So it does not matter into how many deltas a text is cut, and how many blocks of a kind there are.
+        So it does not matter into how many deltas a text is cut, and how many blocks of a kind there are. The same
+        holds for the events `chunk` of InvokeModelWithResponseStream, whose index is in their bytes.
         """
         made: list[Any] = []
         for index, of_block in groupby(lines, lambda line: member_of(_members(line), "contentBlockIndex")):
             forms = [*map(self._of_event, of_block)]
             if index is None:
-                made += forms
+                made += [each for each in forms if "chunk" not in each or each not in made]
                 continue
-            numbered = zip([{}, *forms], forms, strict=False)
-            block = [each for before, each in numbered if before != each or "contentBlockDelta" not in each]
+            block = [*forms[:1], *(each for before, each in pairwise(forms) if _is_more(before, each))]
             if canonical(block) not in map(canonical, made):
                 made.append(block)
         return made
@@ -210,7 +212,7 @@ class _Form:
         name, members = found
         if name == "metadata":
             self._count(members)
-        if name == "chunk":  # of InvokeModelWithResponseStream
+        if name == "chunk":
             inner = parsed_json(base64.b64decode(str(members.get("bytes", ""))))
             return {name: {**members, "bytes": self._of(inner)}}
         return {name: self._of(members)}
@@ -239,6 +241,11 @@ class _Form:
         if self.content and self.content[-1][0] == name:
             text = self.content.pop()[1] + text
         self.content.append((name, text))
+
+
+def _is_more(before: Any, event: Any) -> bool:
+    """Whether the form of an event is more than another piece of the text in the event before it."""
+    return before != event or "contentBlockDelta" not in event
 
 
 def _in_order_sent(line: Line) -> Line:

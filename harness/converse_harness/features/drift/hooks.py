@@ -37,7 +37,7 @@ class DriftHooks:
     def _lines(self) -> Iterator[str]:
         tally: Tally | None = self._config.pluginmanager.get_plugin(TALLY)
         paths = [] if tally is None else sorted(map(Path, tally.facts().opened))
-        if not paths:
+        if tally is None or not paths:
             yield "No test played a recording."
             return
         try:

@@ -107,4 +107,3 @@ class DriftReport:
     def unknown(self) -> bool:
         """Whether nothing was compared, or a request that could be asked has no answer."""
         return not self._counts["answered"] or self._counts["failed"] > 0
-
