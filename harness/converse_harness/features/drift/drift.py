@@ -197,12 +197,11 @@ class _Form:
         made: list[Any] = []
         for index, of_block in groupby(lines, lambda line: member_of(_members(line), "contentBlockIndex")):
             forms = [*map(self._of_event, of_block)]
-            if index is None:
-                made += [each for each in forms if "chunk" not in each or each not in made]
-                continue
-            block = [*forms[:1], *(each for before, each in pairwise(forms) if _is_more(before, each))]
-            if canonical(block) not in map(canonical, made):
-                made.append(block)
+            if index is not None:
+                forms = [[*forms[:1], *(each for before, each in pairwise(forms) if _is_more(before, each))]]
+            for form in forms:
+                if form not in made or (index is None and "chunk" not in form):
+                    made.append(form)
         return made
 
     def _of_event(self, line: Line) -> Any:
