@@ -198,7 +198,7 @@ FEATURES: Final[Mapping[str, Feature]] = {
     ),
     "drift": Feature(
         "Ask recorded requests again, and report how the service has drifted.",
-        lines=600,
+        lines=750,
         plugin="DriftHooks",
         options={
             "drift": {

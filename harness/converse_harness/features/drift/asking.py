@@ -57,7 +57,7 @@ _MASKED_IN_URL: Final = re.compile(r"(?:=|%3[Dd])\*{3}")
 """Matches the signature of a URL that a recorder has masked. It is masked without a remark in the line of the call."""
 
 
-class Answered(NamedTuple):
+class AskedAnswer(NamedTuple):
     """The result for one recorded request.
 
     `drift` is None if there is nothing to compare: the request was not asked (`skipped` has the reason), or no whole
@@ -79,7 +79,7 @@ def recorded_exchanges(path: Path) -> Sequence[RecordedExchange]:
     return session_without_media(text_of_file(path), path).exchanges
 
 
-def ask_again(upstream: Upstream, exchange: RecordedExchange, folder: Path, redaction: Redaction) -> Answered:
+def ask_again(upstream: Upstream, exchange: RecordedExchange, folder: Path, redaction: Redaction) -> AskedAnswer:
     """Ask a recorded request again, and compare the answers.
 
     `folder` is the folder of the recording, where its media are. Raises TransportError if the credentials cannot be
@@ -89,19 +89,19 @@ def ask_again(upstream: Upstream, exchange: RecordedExchange, folder: Path, reda
     try:
         call, *answer = [put_back(line, folder) for line in exchange.lines()]
     except DamagedMedia as error:
-        return Answered(exchange, skipped=skipped or f"{error}".rstrip("."))
+        return AskedAnswer(exchange, skipped=skipped or f"{error}".rstrip("."))
     skipped = skipped or _why_shortened(call)
     if skipped:
-        return Answered(exchange, skipped=skipped)
+        return AskedAnswer(exchange, skipped=skipped)
     captured = _captured(upstream, _request(call))
     lines = exchange_lines(captured, call["call"])
     failed = _why_no_answer(captured, lines, exchange)
     if failed:
-        return Answered(exchange, failed=failed, lost=captured.failure is not None)
+        return AskedAnswer(exchange, failed=failed, lost=captured.failure is not None)
     safe = safe_lines([header(), *lines], redaction)
     if safe.left_out:
-        return Answered(exchange, failed=f"the answer has a secret that cannot be masked ({safe.left_out[0].leaks[0]})")
-    return Answered(exchange, drift_between([call, *answer], safe.lines[1:]))
+        return AskedAnswer(exchange, failed=f"the answer has a secret that cannot be masked ({safe.left_out[0].leaks[0]})")
+    return AskedAnswer(exchange, drift_between([call, *answer], safe.lines[1:]))
 
 
 def _why_not(exchange: RecordedExchange) -> str:

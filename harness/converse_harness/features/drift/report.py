@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from converse_harness.features.drift.asking import Answered, ask_again, recorded_exchanges
+from converse_harness.features.drift.asking import AskedAnswer, ask_again, recorded_exchanges
 from converse_harness.recordings.format.exchanges import RecordedExchange
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.server.http.upstream import Upstream
@@ -59,7 +59,7 @@ class DriftReport:
         self._lost = answered.failed if answered.lost else ""
         return [*self._lines(f"{name} call {exchange.call['call']}", answered)]
 
-    def _lines(self, name: str, answered: Answered) -> Iterator[str]:
+    def _lines(self, name: str, answered: AskedAnswer) -> Iterator[str]:
         title = f"{name}  {answered.exchange.operation} {answered.exchange.model_id}".rstrip()
         drift = answered.drift
         if drift is None:
