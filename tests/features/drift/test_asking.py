@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import json
 import os
 import signal
 import threading
@@ -23,13 +24,14 @@ from tests.recordings.developer import SECRET
 from tests.recordings.peers import START, STREAM, chunk, peer
 from tests.recordings.peers import body as http_body
 from tests.recordings.review.test_show import check_usage
+from tests.secrets.planted import in_zip
 
 PNG: Final = base64.b64encode(b"\x89PNG" + bytes(6000)).decode()
 
 
 def test_the_requests_are_asked_as_they_were_recorded(again: Again) -> None:
     first, second, _ = session()
-    first[0]["headers"] = {"x-amzn-bedrock-trace": "ENABLED"}
+    first[0] |= {"headers": {"x-amzn-bedrock-trace": "ENABLED"}, "query": "beta=1"}
     inference = f"arn:aws:bedrock:us-east-1::foundation-model/{MODEL}"
     second[0]["modelId"] = inference
     again.record([first, second])
@@ -40,6 +42,7 @@ def test_the_requests_are_asked_as_they_were_recorded(again: Again) -> None:
     assert [(each.operation, each.model_id) for each in asked] == [("Converse", MODEL), ("ConverseStream", inference)]
     assert [each.body for each in asked] == [first[0]["request"], second[0]["request"]]
     assert asked[0].headers["x-amzn-bedrock-trace"] == "ENABLED"
+    assert [each.request.target.partition("?")[2] for each in asked] == ["beta=1", ""]
     assert "Authorization" in {name.title() for name in asked[0].headers}
 
 
@@ -134,6 +137,10 @@ FAILURES: Final[dict[str, tuple[Reply, str]]] = {
         reply.error("AccessDeniedException", "You don't have access to the model."),
         "no answer: 403 AccessDeniedException (You don't have access",
     ),
+    "a failure of the service": (
+        reply.error("InternalServerException", "Try\x1b[31m again."),
+        "no answer: 500 InternalServerException (Try\ufffd[31m again.)",
+    ),
     "broken off": (reply.text("Hi.").broken(faults.closed, after=3), "no answer: the answer is not whole (connection"),
     "an exception": (reply.text("Hi.").fails_after(2, "throttlingException"), "no answer: "),
 }
@@ -156,6 +163,22 @@ def test_a_drift_counts_more_than_an_answer_that_did_not_come(again: Again) -> N
         *_, drifted, unknown = again.ask(fake.url, code=1)
     assert drifted == "1 of 2 answers has drifted: 1 in usage."
     assert unknown == "No answer to 1 request: whether these have drifted is not known."
+
+
+def test_no_drift_and_no_answer_is_not_known(again: Again) -> None:
+    with provider(again.elsewhere) as fake:
+        fake.when(operation="ConverseStream").always(reply.throttled())
+        _, *rest = again.ask(fake.url, code=2)
+    assert rest == ["No drift in 2 answers.", "No answer to 1 request: whether these have drifted is not known."]
+
+
+def test_an_answer_with_a_secret_that_cannot_be_masked_is_not_compared(again: Again) -> None:
+    again.record(session()[:1])
+    image = {"image": {"format": "png", "source": {"bytes": base64.b64encode(in_zip(f"key={SECRET}")).decode()}}}
+    answer = {"output": {"message": {"content": [image], "role": "assistant"}}, "stopReason": "end_turn"}
+    with peer(lambda connection: connection.sendall(http_body(json.dumps(answer).encode()))) as url:
+        line, *_ = again.ask(url, code=2)
+    assert "no answer: the answer has a secret that cannot be masked (body" in line
 
 
 def test_after_a_refused_connection_nothing_more_is_asked(again: Again) -> None:
@@ -286,6 +309,10 @@ def test_without_keys_and_for_a_damaged_file_it_is_not_known(again: Again, monke
     monkeypatch.setenv("AWS_CONFIG_FILE", str(again.elsewhere / "none"))
     (line,) = again.ask("http://127.0.0.1:9", code=2)
     assert line.startswith("converse-harness record: there are no credentials to sign with")
+    (again.folder / "a.jsonl").mkdir()
+    (line,) = again.ask("http://127.0.0.1:9", code=2)
+    assert line.endswith("a.jsonl: Is a directory")
+    (again.folder / "a.jsonl").rmdir()
     again.path.write_text('{"format": "other"}\n')
     (line,) = again.ask("http://127.0.0.1:9", code=2)
     assert "trip.jsonl:1: " in line

@@ -144,9 +144,13 @@ DRIFTS: Final[dict[str, tuple[Edit, list[str]]]] = {
         in_stream(lambda lines: lines.insert(2, {"t": 411, "ping": {}, "p": 3})),
         ["  form   event ping is new"],
     ),
+    "an event of a block again": (
+        in_stream(lambda lines: lines.insert(5, {"t": 413, **stop(0), "p": 3})),
+        ["  form   event contentBlockStop is new"],
+    ),
     "an event again": (
-        in_stream(lambda lines: lines.insert(2, {"t": 411, **stop(0), "p": 3})),
-        ["  form   "],
+        in_stream(lambda lines: lines.insert(-1, lines[-2])),
+        ["  form   event messageStop is new"],
     ),
     "no contentBlockStop": (
         in_stream(lambda lines: removed(lines, "contentBlockStop")),
@@ -266,6 +270,48 @@ def test_chance_is_no_drift(edit: Edit, content: bool, again: Again) -> None:
 def test_another_count_of_input_tokens_is_told_and_is_no_drift(again: Again) -> None:
     more = in_json(lambda answer: answer["usage"].update(inputTokens=15))
     assert again.after(more) == ["  usage  input tokens of the same request 14 -> 15", NO_DRIFT]
+
+
+def test_of_an_answer_with_another_status_nothing_else_is_compared(again: Again) -> None:
+    edit, lines = DRIFTS["an answer is refused"]
+    assert len(again.after(edit, code=1)) == len(lines) + 1
+
+
+def reasoned(signature: str) -> Edit:
+    thought = {"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": signature}}}
+    return in_json(lambda answer: answer["output"]["message"]["content"].insert(0, thought))
+
+
+def with_headers(**headers: str) -> Edit:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda exchanges: exchanges[0][1].update(headers=named)
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "line"),
+    [
+        (reasoned("c2ln"), reasoned("c2lnbmF0dXJl"), ""),
+        (with_headers(x_amzn_bedrock_latency="12"), with_headers(x_amzn_bedrock_latency="7"), ""),
+        (
+            with_headers(Content_Type="text/json"),
+            with_headers(Content_Type="text/plain"),
+            '  form   headers.content-type "text/json" -> "text/plain"',
+        ),
+        (refused(403, "AccessDeniedException", "No."), refused(403, "AccessDeniedException", "No."), ""),
+        (
+            refused(403, "AccessDeniedException", "No."),
+            refused(403, "AccessDeniedException", "Never."),
+            '  form   message "No." -> "Never."',
+        ),
+    ],
+    ids=["signature", "header with a figure", "type of content", "refused as before", "refused in other words"],
+)
+def test_what_the_recording_has_already(then: Edit, now: Edit, line: str, again: Again) -> None:
+    recorded = session()
+    then(recorded)
+    again.record(recorded)
+    lines = again.after(now, code=1 if line else 0)
+    assert lines == ([line, "1 of 3 answers has drifted: 1 in form."] if line else [NO_DRIFT])
 
 
 def test_changes_of_several_answers_are_counted(again: Again) -> None:

@@ -29,13 +29,13 @@ def drifted(upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> Callable[...
     upstream.project.makepyfile(test_a=TESTS)
     upstream.record().assert_outcomes(passed=2)
 
-    def run(answer: Any, *arguments: str) -> list[str]:
+    def run(answer: Any, *arguments: str, passed: int = 2) -> list[str]:
         with service(answer) as running:
             for name, value in {**ACCOUNT, "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": running.url}.items():
                 monkeypatch.setenv(name, value)
             workers = XDIST if "-n" in arguments else ()
             result = upstream.project.runpytest("--converse-drift", *workers, *arguments)
-        result.assert_outcomes(passed=2)
+        result.assert_outcomes(passed=passed)
         assert result.ret == 0
         _, _, after = "\n".join(result.outlines).partition(RULED)
         return [line for line in after.split("\n")[1:] if line and not line.startswith("=")]
@@ -58,12 +58,31 @@ def test_the_summary_lists_drift(workers: tuple[str, ...], drifted: Callable[...
 
 
 def test_without_a_service_it_is_not_known(drifted: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    *_, last = drifted(reply.throttled())
+    first, *_, last = drifted(reply.throttled("Not\x1b[31m now."))
+    assert first.endswith("no answer: 429 ThrottlingException (Not\ufffd[31m now.)")
     assert last == "No answer to 2 requests: whether these have drifted is not known."
     monkeypatch.setitem(ACCOUNT, "AWS_ACCESS_KEY_ID", "")
     monkeypatch.setitem(ACCOUNT, "AWS_SECRET_ACCESS_KEY", "")
     (line,) = drifted(echo)
     assert line.startswith("Whether the service has drifted is not known: there are no credentials")
+
+
+def test_a_recording_that_is_gone_is_left_out(upstream: Upstream, drifted: Callable[..., list[str]]) -> None:
+    upstream.project.makepyfile(
+        test_b="""
+        import shutil
+        from pathlib import Path
+        from agent import ask
+        from converse_harness import fake_converse, recording
+
+        def test_copy(tmp_path):
+            path = shutil.copy(Path("recordings/test_a/test_city[Bern].jsonl"), tmp_path)
+            with fake_converse(recording(path)):
+                ask("Bern")
+            Path(path).unlink()
+        """
+    )
+    assert drifted(echo, passed=3) == ["No drift in 2 answers."]
 
 
 def test_without_the_option_nothing_is_asked(upstream: Upstream) -> None:

@@ -100,7 +100,9 @@ def ask_again(upstream: Upstream, exchange: RecordedExchange, folder: Path, reda
         return AskedAnswer(exchange, failed=failed, lost=captured.failure is not None)
     safe = safe_lines([header(), *lines], redaction)
     if safe.left_out:
-        return AskedAnswer(exchange, failed=f"the answer has a secret that cannot be masked ({safe.left_out[0].leaks[0]})")
+        return AskedAnswer(
+            exchange, failed=f"the answer has a secret that cannot be masked ({safe.left_out[0].leaks[0]})"
+        )
     return AskedAnswer(exchange, drift_between([call, *answer], safe.lines[1:]))
 
 
