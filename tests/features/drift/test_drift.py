@@ -282,7 +282,7 @@ def reasoned(signature: str) -> Edit:
     return in_json(lambda answer: answer["output"]["message"]["content"].insert(0, thought))
 
 
-def with_headers(**headers: str) -> Edit:
+def with_headers(**headers: str | None) -> Edit:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return lambda exchanges: exchanges[0][1].update(headers=named)
 
@@ -297,6 +297,15 @@ def with_headers(**headers: str) -> Edit:
             with_headers(Content_Type="text/plain"),
             '  form   headers.content-type "text/json" -> "text/plain"',
         ),
+        (with_headers(Content_Type=None), lambda _: None, ""),
+        (
+            lambda _: None,
+            with_headers(Content_Type=None),
+            "  form   headers.content-type is new",
+        ),
+        (lambda exchanges: exchanges[0][1].pop("requestId"), lambda _: None, ""),
+        (lambda exchanges: exchanges[0][1].update(requestId="REDACTED"), lambda _: None, ""),
+        (lambda _: None, lambda exchanges: exchanges[0][1].pop("requestId"), "  form   requestId is missing"),
         (refused(403, "AccessDeniedException", "No."), refused(403, "AccessDeniedException", "No."), ""),
         (
             refused(403, "AccessDeniedException", "No."),
@@ -304,7 +313,10 @@ def with_headers(**headers: str) -> Edit:
             '  form   message "No." -> "Never."',
         ),
     ],
-    ids=["signature", "header with a figure", "type of content", "refused as before", "refused in other words"],
+    ids=[
+        *("signature", "header with a figure", "type of content", "type not recorded", "type no longer sent"),
+        *("id not recorded", "id masked", "id no longer sent", "refused as before", "refused in other words"),
+    ],
 )
 def test_what_the_recording_has_already(then: Edit, now: Edit, line: str, again: Again) -> None:
     recorded = session()

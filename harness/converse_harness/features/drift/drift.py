@@ -26,6 +26,7 @@ from converse_harness.recordings.chance import (
     without_chance,
 )
 from converse_harness.recordings.differences import ABSENT, Difference, aligned, differences, shown
+from converse_harness.recordings.format.exchanges import PLACEHOLDER
 from converse_harness.recordings.format.lines import Line, event_of
 from converse_harness.words import cut
 
@@ -88,6 +89,7 @@ def drift_between(old: Sequence[Line], new: Sequence[Line]) -> Drift:
     ('usage.inputTokens is missing',)
     """
     before, after = _Form(old), _Form(new)
+    _leave_out_unrecorded(old[1], before.answer, after.answer)
     form, usage_keys = list[str](), list[str]()
     for path, text in _changes(before.answer, after.answer):
         (usage_keys if _USAGE in path else form).append(text)
@@ -103,6 +105,16 @@ def drift_between(old: Sequence[Line], new: Sequence[Line]) -> Drift:
         tuple(usage) if counts[0] != counts[1] else (),
         before.answer["status"] == after.answer["status"] and before.content != after.content,
     )
+
+
+def _leave_out_unrecorded(head: Line, old: Line, new: Line) -> None:
+    """Leave out what the recorded `head` lacks although every service sends it: somebody wrote it, or masked it."""
+    if PLACEHOLDER.search(head.get("requestId", "*")):
+        for answer in (old, new):
+            answer.pop("requestId", None)
+    for name in [name for name, value in old["headers"].items() if value is None]:
+        for answer in (old, new):
+            answer["headers"].pop(name, None)
 
 
 def _changes(old: Any, new: Any) -> Iterator[tuple[_Path, str]]:
