@@ -167,7 +167,7 @@ DRIFTS: Final[dict[str, tuple[Edit, list[str]]]] = {
     ),
     "another type of content": (
         lambda exchanges: exchanges[0][1].update(headers={"Content-Type": "application/json; charset=utf-8"}),
-        ["  form   headers.content-type is new"],
+        ['  form   headers.content-type "as usual" -> "application/json; charset=utf-8"'],
     ),
     "a block of another kind": (
         in_json(
@@ -306,7 +306,11 @@ ALREADY: Final[dict[str, tuple[Edit, Edit, str]]] = {
         '  form   headers.content-type "text/json" -> "text/plain"',
     ),
     "type not recorded": (with_headers(Content_Type=None), unchanged, ""),
-    "type no longer sent": (unchanged, with_headers(Content_Type=None), "  form   headers.content-type is new"),
+    "type no longer sent": (
+        unchanged,
+        with_headers(Content_Type=None),
+        '  form   headers.content-type "as usual" -> "not sent"',
+    ),
     "id not recorded": (without_id, unchanged, ""),
     "id masked": (lambda exchanges: exchanges[0][1].update(requestId="REDACTED"), unchanged, ""),
     "id no longer sent": (unchanged, without_id, "  form   requestId is missing"),

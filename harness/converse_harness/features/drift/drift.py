@@ -74,6 +74,7 @@ _ENCRYPTED: Final = frozenset({"signature", "redactedContent"})
 """Members whose text has another length each time."""
 
 _USAGE: Final = "usage"
+_TYPE: Final = "content-type"
 
 _MANY: Final = 120
 """The maximum number of characters of a list of keys that is shown."""
@@ -112,7 +113,7 @@ def _leave_out_unrecorded(head: Line, old: Line, new: Line) -> None:
     if PLACEHOLDER.search(head.get("requestId", "*")):
         for answer in (old, new):
             answer.pop("requestId", None)
-    for name in [name for name, value in old["headers"].items() if value is None]:
+    for name in [name for name, value in old["headers"].items() if value == "not sent"]:
         for answer in (old, new):
             answer["headers"].pop(name, None)
 
@@ -179,10 +180,9 @@ class _Form:
         self.input_tokens: int | float | None = None
         self.answer = {key: value for key, value in head.items() if key not in ("t", "headers", "body")}
         self._ids(self.answer)
-        headers = head.get("headers", {})
-        self.answer["headers"] = {
-            name.lower(): value if name.lower() == "content-type" else value and "text"
-            for name, value in headers.items()
+        headers = {name.lower(): value for name, value in head.get("headers", {}).items()}
+        self.answer["headers"] = {_TYPE: "as usual"} | {
+            name: "not sent" if value is None else value if name == _TYPE else "text" for name, value in headers.items()
         }
         if "body" in head:
             self.answer["body"] = self._of(head["body"])
