@@ -18,12 +18,14 @@ from converse_harness.cli.terminal import (
     REDACT_ADVICE,
     Arguments,
     CommandFailed,
+    UsageFailed,
     complain,
     redaction_of,
     say,
 )
 from converse_harness.endpoint.call import Call
 from converse_harness.errors import ConverseHarnessError, SecretFound, TransportError
+from converse_harness.features import functions_given, options_of
 from converse_harness.recordings.record.write import SessionWriter, said_of_masked
 from converse_harness.server.listener import ConverseServer
 from converse_harness.server.proxy import RecordingFake
@@ -40,7 +42,12 @@ DESCRIPTION: Final = (
     "is written anew whenever a call has ended; its line is printed when it is on disk."
 )
 ARGUMENTS: Final[Arguments] = {
-    "file": {"metavar": "FILE", "type": Path, "help": "the recording, recordings/weather.jsonl for instance"},
+    "file": {
+        "metavar": "FILE",
+        "nargs": "?",
+        "type": Path,
+        "help": "the recording, recordings/weather.jsonl for instance",
+    },
     "--upstream": {"metavar": "URL", "help": "pass calls on to this URL (default: Bedrock in the region)"},
     "--region": {"metavar": "REGION", "help": "the AWS region (default: that of the environment)"},
     **ADDRESS,
@@ -50,14 +57,19 @@ ARGUMENTS: Final[Arguments] = {
         "help": f"{'; '.join(f'{name}: {meaning}' for name, meaning in _MODES.items())} (default: %(default)s)",
     },
     **REDACT,
+    **options_of("record"),
 }
 
 
-def run(given: argparse.Namespace) -> NoReturn:
-    """Record calls until the process is interrupted.
+def run(given: argparse.Namespace) -> int:
+    """Record calls until the process is interrupted, or do what the option of a feature does.
 
     Raises CommandFailed if the proxy cannot start, or if the recording cannot be written.
     """
+    for _, do_otherwise in functions_given("record", given):
+        return int(do_otherwise(given))
+    if given.file is None:
+        raise UsageFailed("record: the following arguments are required: FILE")
     try:
         _record(given)
     except BrokenPipeError:

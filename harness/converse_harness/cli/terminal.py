@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO, TypeVar
 
 from converse_harness.secrets.mask import mask
 
 if TYPE_CHECKING:
     from converse_harness.recordings.format.exchanges import RecordedSession
     from converse_harness.recordings.redaction import Redaction
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
 
 Arguments = Mapping[str, Mapping[str, Any]]
 """The arguments of a command: a mapping of names (or flags) to the keyword arguments of `add_argument` of argparse."""
@@ -71,6 +74,28 @@ def say_now(text: str, style: str = "") -> None:
 def complain(command: str, text: str) -> None:
     """Print an error or a warning of a command to stderr; the line begins with the name of the command."""
     say(f"converse-harness {command}: {text}", RED, sys.stderr)
+
+
+_PATIENCE: Final = 2.0
+"""If a command takes more seconds than this, its progress is shown."""
+
+
+def with_progress(work: Callable[[_T], _R], items: Sequence[_T], what: str) -> Iterator[_R]:
+    """Do the work for each item, and yield the results.
+
+    If it is slow, the number of the current item is printed to stderr if that is a terminal. `what` are the items.
+    """
+    started, out = time.monotonic(), sys.stderr
+    for number, item in enumerate(items, 1):
+        is_shown = out.isatty() and time.monotonic() - started > _PATIENCE
+        if is_shown:
+            print(f"\r{number} of {len(items)} {what}", end="", file=out, flush=True)
+        try:
+            result = work(item)
+        finally:
+            if is_shown:
+                print("\r\033[K", end="", file=out, flush=True)
+        yield result
 
 
 def plain(text: str) -> str:

@@ -20,8 +20,8 @@ _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 class CommandOption(NamedTuple):
     """An option that a feature adds to a command of the core: the arguments of `add_argument`, and a function.
 
-    The command calls the function, named as "module.function", if the option is given: `show` with the parsed
-    arguments, to print something else and return the exit code; `serve` without arguments, to answer what is not
+    The command calls the function, named as "module.function", if the option is given: `show` and `record` with the
+    parsed arguments, to do something else and return the exit code; `serve` without arguments, to answer what is not
     scripted, and the function returns a responder and its description.
     """
 
@@ -195,6 +195,40 @@ FEATURES: Final[Mapping[str, Feature]] = {
         "Print what may keep a fake from working here.",
         lines=450,
         commands={"doctor": "print versions, what pytest loads and what it takes, and whether a fake answers here"},
+    ),
+    "drift": Feature(
+        "Ask recorded requests again, and report how the service has drifted.",
+        lines=750,
+        plugin="DriftHooks",
+        options={
+            "drift": {
+                "action": "store_true",
+                "help": "after the last test, ask the requests of the recordings that were played again, with the "
+                "keys of this environment, and list the answers whose form or usage has changed",
+            },
+        },
+        command_options={
+            "record": {
+                "--again": CommandOption(
+                    {
+                        "metavar": "PATH",
+                        "nargs": "+",
+                        "help": "with --diff: ask the requests of recordings, or of all *.jsonl files in a folder, "
+                        "again, with the keys of this environment",
+                    },
+                    "command.ask_again",
+                ),
+                "--diff": CommandOption(
+                    {
+                        "action": "store_true",
+                        "help": "compare the new answers with the recorded ones, and write nothing: 0 if neither a "
+                        "form nor the keys of a usage have changed, 1 if one has, 2 if that is not known, for wrong "
+                        "usage and without keys",
+                    },
+                    "command.ask_again",
+                ),
+            },
+        },
     ),
     "vitest": Feature(
         "Write the files by which tests in TypeScript use the fake.",

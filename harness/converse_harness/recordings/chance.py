@@ -89,6 +89,7 @@ _SENT: Final[frozenset[Kind]] = frozenset({"time", "padding", "id", "form"})
 
 VIEWS: Final[Mapping[str, frozenset[Kind]]] = {
     "record again": EVERY,
+    "record --again": EVERY - {"default"},
     "diff": EVERY,
     "diff --times": EVERY - {"time", "cut"},
     "diff --bytes": frozenset({"time", "recorder", "number"}),
@@ -100,7 +101,8 @@ VIEWS: Final[Mapping[str, frozenset[Kind]]] = {
     'match="exact"': frozenset(),
 }
 """Maps each view to the kinds of chance that it leaves out. The last three views compare requests only, of which just
-the links differ by chance; `stale` are requests that differ from their recording.
+the links differ by chance; `stale` are requests that differ from their recording. `record --again` leaves out only the
+values of times, ids and counts, and the places where a text is cut: a member that is no longer sent is a change.
 """
 
 

@@ -14,7 +14,7 @@ from converse_harness.secrets.views import Joined
 Change = tuple[int, int, str]
 """A change of a text: the start and the end of the part to be replaced, and the replacement."""
 
-_IS_STAND_IN: Final = re.compile(rf"(?<!\d){STAND_IN}\d{{6}}(?!\d)")
+IS_STAND_IN: Final = re.compile(rf"(?<!\d){STAND_IN}\d{{6}}(?!\d)")
 
 _RESOURCE: Final = re.compile(r"""[^\s"'<>,;()\[\]{}\\]*""")
 
@@ -62,13 +62,13 @@ class Accounts:
             for _, found in matches(group.searched, ACCOUNTS):
                 account, resource = found.value, _RESOURCE.match(group.searched, found.end)
                 arn = found.before, resource[0] if resource else ""
-                if group.view_at(found.start).line <= kept and _IS_STAND_IN.fullmatch(account):
+                if group.view_at(found.start).line <= kept and IS_STAND_IN.fullmatch(account):
                     stand_ins[account] = account
                     arns.setdefault(arn, account)
                 else:
                     later.append((account, arn))
         kept_texts = [view.text for group in texts for view in group.views if view.line <= kept]
-        taken = {account for text in kept_texts for account in _IS_STAND_IN.findall(text)}
+        taken = {account for text in kept_texts for account in IS_STAND_IN.findall(text)}
         free = (each for each in map(stand_in, range(1, 10**6)) if each not in taken)
         unclaimed = set(arns.values())
         for account, arn in later:
@@ -87,7 +87,7 @@ class Accounts:
         order: dict[str, None] = {}
         for text in texts:
             ids = [(found.start, found.value) for _, found in matches(text, ACCOUNTS)]
-            ids += [(found.start(), found[0]) for found in _IS_STAND_IN.finditer(text)]
+            ids += [(found.start(), found[0]) for found in IS_STAND_IN.finditer(text)]
             order |= dict.fromkeys(account for _, account in sorted(ids))
         # Items of a list are searched twice: together, as lines of one text, and each alone. So no new stand-in may be
         # one that a recorder wrote, which the second search would replace again.

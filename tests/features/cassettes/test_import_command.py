@@ -14,7 +14,6 @@ import pytest
 
 from converse_harness import recording, reply
 from converse_harness.cli import main
-from converse_harness.features.cassettes import command
 from tests.cli.test_record_command import check_help_of_redact
 from tests.features.cassettes.hand_made import ANSWER, BEDROCK, MEND, NOVA, interaction, written
 from tests.recordings.review.test_show import check_usage
@@ -333,7 +332,7 @@ def test_progress_is_for_terminals_and_for_what_takes_its_time(
     monkeypatch.setenv("NO_COLOR", "1")
     for name in ("a", "b"):
         written(tmp_path, interaction({"body": {"string": ANSWER}}), name=f"{name}.yaml")
-    monkeypatch.setattr(command, "_PATIENCE", patience)
+    monkeypatch.setattr("converse_harness.cli.terminal._PATIENCE", patience)
     out, err = io.StringIO(), Terminal() if terminal else io.StringIO()
     monkeypatch.setattr("sys.stdout", out)
     monkeypatch.setattr("sys.stderr", err)

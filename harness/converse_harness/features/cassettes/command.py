@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -21,6 +19,7 @@ from converse_harness.cli.terminal import (
     complain,
     redaction_of,
     say,
+    with_progress,
 )
 from converse_harness.errors import ConverseHarnessError, SecretFound
 from converse_harness.features.cassettes.convert import CannotImportAll, Hosts, ImportVerdict, import_cassette
@@ -35,9 +34,6 @@ _CASSETTES: Final = re.compile(r"\.(?:yaml|yml|json)(?:\.gz)?$", re.IGNORECASE)
 
 A file in a folder is imported only if its name has such an end.
 """
-
-_PATIENCE: Final = 2.0
-"""If an import takes more seconds than this, its progress is shown."""
 
 _SHOWN_HOSTS: Final = 5
 """The maximum number of ignored hosts that the summary lists."""
@@ -86,7 +82,7 @@ def run(given: argparse.Namespace) -> int:
     redaction = redaction_of("import", given.redact)
     jobs = list(_jobs(given.paths, given.output))
     work = _Import(Hosts(is_bedrock_host, frozenset(given.host)), redaction, given.force)
-    for lines, problem in _results(work, jobs):
+    for lines, problem in with_progress(work.one, jobs, "cassettes"):
         for line in problem.splitlines():
             complain("import", line)
         for line in lines:
@@ -227,19 +223,3 @@ class _Import:
 
 def _details(verdicts: Counter[ImportVerdict]) -> str:
     return ", ".join(f"{verdicts[each]} {each}" for each in get_args(ImportVerdict) if verdicts[each])
-
-
-def _results(work: _Import, jobs: Sequence[_Job]) -> Iterator[tuple[Sequence[str], str]]:
-    """Import each cassette, and yield the result of `_Import.one` for it.
-
-    During a slow import, the number of the current cassette is printed to stderr if that is a terminal.
-    """
-    started, out = time.monotonic(), sys.stderr
-    for number, job in enumerate(jobs, 1):
-        is_shown = out.isatty() and time.monotonic() - started > _PATIENCE
-        if is_shown:
-            print(f"\r{number} of {len(jobs)} cassettes", end="", file=out, flush=True)
-        result = work.one(job)
-        if is_shown:
-            print("\r\033[K", end="", file=out, flush=True)
-        yield result

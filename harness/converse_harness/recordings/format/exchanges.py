@@ -135,7 +135,7 @@ class RecordedSession:
     has_masks: bool = True
 
 
-_PLACEHOLDER: Final = re.compile(r"[*<>\[\]{}]|redact|mask|filtered|x{6}", re.IGNORECASE)
+PLACEHOLDER: Final = re.compile(r"[*<>\[\]{}]|redact|mask|filtered|x{6}", re.IGNORECASE)
 """Matches a request id that a recorder has masked. The request ids of AWS are UUIDs, which never match."""
 
 OPTIONS: Final = ("usage", "metrics", "trace", "additionalModelResponseFields", "performanceConfig", "serviceTier")
@@ -227,7 +227,7 @@ def _request_id(exchange: RecordedExchange) -> str:
     If a recorder masked the id, another id is computed from the exchange. So every replay has the same id.
     """
     known: str = exchange.head.get("requestId", NO_REQUEST_ID)
-    if not _PLACEHOLDER.search(known):
+    if not PLACEHOLDER.search(known):
         return known
     return str(UUID(bytes=shake_256(f"{exchange.at}|{exchange.operation}|{known}".encode()).digest(16), version=4))
 
