@@ -406,6 +406,13 @@ def fuzz(session: nox.Session) -> None:
 
 
 @nox.session
+def drift(session: nox.Session) -> None:
+    """List the facts about models that the answers in a folder contradict: `nox -s drift -- FOLDER`."""
+    install(session, extra="[test]")
+    session.run("python", "-m", "tests.drift", *session.posargs)
+
+
+@nox.session
 def flakes(session: nox.Session) -> None:
     """Run the default tier twenty times in random order, ten times with all cores busy. Takes an hour."""
     install(session, "pytest-randomly", extra="[test]")

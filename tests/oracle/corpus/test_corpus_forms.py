@@ -5,11 +5,9 @@ Both corpora are read. A recording that differs must be named in its row of the 
 
 from __future__ import annotations
 
-import base64
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from email.utils import parsedate
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
@@ -18,9 +16,8 @@ import pytest
 
 from converse_harness import Endpoint, reply
 from converse_harness.bedrock.models import COUNTERS, MODELS, Model, OtherForm, standing
-from converse_harness.stream.events import decode_event
-from converse_harness.stream.frames import Decoder
 from converse_harness.stream.http import Request
+from tests.oracle.answers import content_of, events_of, month_of, tool_uses, usage
 from tests.oracle.conftest import rows_of_aws
 
 ASKED: Final = {"messages": [{"role": "user", "content": [{"text": "?"}]}]}
@@ -68,37 +65,11 @@ def answers(shared: Path) -> list[Answer]:
             recorded = json.loads((corpus / row["file"]).read_text())
             body = recorded["request"].get("body")
             request = body if isinstance(body, dict) and "messages" in body else None
-            month = _month(recorded) or str(row.get("first_commit") or "")[:7]
+            month = month_of(recorded) or str(row.get("first_commit") or "")[:7]
             raw = row.get("fidelity") == "raw" and row["operation"] == "Converse"
-            content = _content(recorded["response"], stream=row["operation"] == "ConverseStream")
+            content = content_of(recorded["response"], stream=row["operation"] == "ConverseStream")
             found.append(Answer(row["file"], row["operation"], str(row["model_id"]), month, raw, request, content))
     return found
-
-
-def _month(recorded: Mapping[str, Any]) -> str:
-    """The month in which it was recorded, "" if its file does not say one."""
-    answered = {name.lower(): value for name, value in recorded["response"].get("headers") or ()}
-    asked = {name.lower(): value for name, value in recorded["request"].get("headers") or ()}
-    for day in (recorded.get("recorded_at"), answered.get("date")):
-        if day and day[:4].isdigit():
-            return str(day[:7])
-        if day and (parsed := parsedate(day)):
-            return f"{parsed[0]:04}-{parsed[1]:02}"
-    signed = asked.get("x-amz-date") or ""
-    return f"{signed[:4]}-{signed[4:6]}" if signed[:6].isdigit() else ""
-
-
-def _content(response: Mapping[str, Any], *, stream: bool) -> list[dict[str, Any]]:
-    """What was answered: as its recorder parsed it, or as its bytes say."""
-    for parsed in (response.get("events"), response.get("body")):
-        if parsed is not None:
-            return parsed if isinstance(parsed, list) else [parsed]
-    data = base64.b64decode(response["body_base64"])
-    return _events(data) if stream else [json.loads(data)]
-
-
-def _events(data: bytes) -> list[dict[str, Any]]:
-    return [decode_event(frame)[0] for frame in Decoder().feed(data)]
 
 
 def sent(answer: Answer, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -108,23 +79,7 @@ def sent(answer: Answer, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
     endpoint = Endpoint(reply.tool_use("look", {"a": 1}), rules="off", history="off")
     made = endpoint.exchange(Request("POST", path, (), json.dumps(asked).encode())).response
     data = b"".join(chunk.data for chunk in made.chunks)
-    return _events(data) if answer.operation == "ConverseStream" else [json.loads(data)]
-
-
-def tool_uses(content: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The tool uses that a client must run."""
-    found: list[dict[str, Any]] = []
-    for each in content:
-        started = [each.get("contentBlockStart", {}).get("start", {})]
-        blocks = each["output"]["message"]["content"] if "output" in each else started
-        found += [block["toolUse"] for block in blocks if "toolUse" in block]
-    return [use for use in found if use.get("type") != "server_tool_use"]
-
-
-def usage(content: Iterable[dict[str, Any]]) -> Mapping[str, Any]:
-    """The usage of an answer, {} if it has none."""
-    places = [place for each in content for place in (each, each.get("metadata", {}))]
-    return next((place["usage"] for place in places if "usage" in place), {})
+    return events_of(data) if answer.operation == "ConverseStream" else [json.loads(data)]
 
 
 def test_a_tool_use_has_the_type_of_its_newest_recordings(answers: list[Answer]) -> None:

@@ -57,10 +57,8 @@ _OLD_MISTRAL: Final[Facts] = joined(_CONVERSES, {"streamed tools": no("2026-10",
 _mistral: Final = partial(Model, cut="mistral")
 
 _DEEPSEEK: Final[Facts] = joined(_CONVERSES, _CACHES_NOTHING, _CITES_NOTHING)
-_COHERE: Final[Facts] = joined(
-    _CONVERSES,
-    {"toolChoice any": disputed("2026-11", "langchain-aws"), "toolChoice tool": disputed("2026-11", "langchain-aws")},
-)
+_TOLD: Final = disputed("2026-11", "said to be refused, in words that nobody quotes")
+_COHERE: Final[Facts] = joined(_CONVERSES, {"toolChoice any": _TOLD, "toolChoice tool": _TOLD})
 _GPT_OSS: Final[Facts] = joined(
     _CONVERSES, _TEXT_ONLY, _UNSIGNED, _THINKS, {"stopSequences": no("2025-12", "reported"), "tools": yes("2026-08")}
 )
