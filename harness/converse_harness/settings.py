@@ -105,7 +105,7 @@ def _rule_levels() -> Allowed:
     def test(value: object) -> bool:
         if isinstance(value, Mapping):
             levels = cast("Mapping[object, object]", value)
-            return bool(levels) and all(isinstance(name, str) and _is_level(each) for name, each in levels.items())
+            return all(isinstance(name, str) and _is_level(each) for name, each in levels.items())
         return _is_level(value)
 
     def read(text: str) -> object:

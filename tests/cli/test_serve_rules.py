@@ -20,7 +20,8 @@ ONCE: dict[str, Any] = {"messages": [user(TEXT)]}
 LEVELS = (
     'rules=\'loose\'; one of "off" (answer every request), "warn" (answer as scripted, with a note for each '
     'request that Bedrock would refuse), "default" (refuse requests that Bedrock refuses for the requested model), '
-    '"strict" (refuse also model ids that Bedrock does not accept).'
+    '"strict" (refuse also model ids that Bedrock does not accept); or with exceptions, such as '
+    "default,some_cite_nothing=off."
 )
 
 

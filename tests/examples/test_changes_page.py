@@ -1,4 +1,4 @@
-"""The table of docs/bedrock-changes.md is made from the rows of models and the rules; run as a script, this writes it."""
+"""The table of docs/bedrock-changes.md is made from the rows of models and the rules; as a script, it writes it."""
 
 from __future__ import annotations
 

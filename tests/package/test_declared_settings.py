@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from types import NoneType, UnionType
-from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
 
@@ -73,7 +73,8 @@ def test_the_docstring_explains_every_setting(kind: type) -> None:
 @pytest.mark.parametrize("name", SETTINGS)
 def test_the_allowed_values_are_those_of_the_type(name: str) -> None:
     allowed, hint = SETTINGS[name].allowed, TYPES[name]
-    assert set(allowed.choices) == set(get_args(hint) if get_origin(hint) is Literal else ())
+    kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    assert {*allowed.choices} == {each for kind in kinds if get_origin(kind) is Literal for each in get_args(kind)}
     for value in (None, True, 1, 0.5, "x", {}, {"a": "b"}, *allowed.choices, SETTINGS[name].default):
         assert allowed.test(value) is fits(value, hint), value
 
@@ -81,9 +82,12 @@ def test_the_allowed_values_are_those_of_the_type(name: str) -> None:
 def fits(value: object, hint: Any) -> bool:
     """Whether a value is of a type."""
     if get_origin(hint) is Literal:
-        return value in get_args(hint)
-    kinds = get_args(hint) if get_origin(hint) is UnionType else (hint,)
-    return any(isinstance(value, dict) if get_origin(kind) is Mapping else type(value) is kind for kind in kinds)
+        return isinstance(value, str) and value in get_args(hint)
+    if get_origin(hint) in (Union, UnionType):
+        return any(fits(value, kind) for kind in get_args(hint))
+    if get_origin(hint) is Mapping:
+        return isinstance(value, dict) and all(fits(each, get_args(hint)[1]) for each in value.values())
+    return type(value) is hint
 
 
 @pytest.mark.parametrize("name", [name for name, each in SETTINGS.items() if {"option", "serve"} & {*each.where}])

@@ -86,6 +86,7 @@ RIGHT: Final[dict[str, tuple[str, ...]]] = {
     "sleeps": ("true",),
     "keep_calls": ("none", "one"),
     "models": ("none", "dict"),
+    "rules": ("dict",),
     "cache_minimum": ("none", "one"),
     "attempts": ("none", "one"),
 }

@@ -187,9 +187,9 @@ OVERFLOWS: Final[Mapping[str, Overflow]] = {
         recognised_by=frozenset({"strands-agents", "langchain-aws"}),
     ),
     "too_many_text_bytes": Overflow(
-        _MODEL + "too many total text bytes: 9988915 > 9000000",
-        REPORTED,
-        "strands-agents/harness-sdk#3969",
+        _MODEL + "too many total text bytes: 10000002 > 9000000",
+        RECORDED,
+        "crmne/ruby_llm",
         recognised_by=frozenset({"strands-agents"}),
     ),
     "too_many_input_tokens": Overflow(

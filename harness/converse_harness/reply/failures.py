@@ -129,8 +129,9 @@ def context_overflow(wording: OverflowWording = "input_too_long") -> Reply:
     """Fail with 400 ValidationException, as Bedrock does if the conversation is too long. botocore does not retry.
 
     `wording` is the name of a usual message, one of `wordings.OVERFLOWS`. Models send different messages, and some
-    clients do not recognise all of them. All known clients recognise the default. "input_tokens_exceeded" was recorded
-    from AWS; users reported the other messages. Raises ReplyError for any other `wording`.
+    clients do not recognise all of them. All known clients recognise the default. "input_tokens_exceeded" and
+    "too_many_text_bytes" were recorded from AWS; users reported the other messages. Raises ReplyError for any other
+    `wording`.
 
     >>> context_overflow()
     <Reply ValidationException (400) "Input is too long for requested model.">
@@ -246,6 +247,8 @@ def internal_server_error(message: str | None = None) -> Reply:
 
 def service_unavailable(message: str | None = None) -> Reply:
     """Fail with 503 ServiceUnavailableException. botocore retries. The default `message` was recorded from AWS.
+
+    Nova Pro also sent "Service capacity limit has been reached. Please try again later." (recorded 2026-02-09).
 
     >>> service_unavailable()
     <Reply ServiceUnavailableException (503) "Model is getting throttled. Try your request again.">

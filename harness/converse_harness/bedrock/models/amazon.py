@@ -40,6 +40,10 @@ _NOVA: Final[Facts] = {
     "hourly cache": no("2026-09", "Nova 2 Lite"),
 }
 _NOVA_1: Final[Facts] = joined(_NOVA, {"reasoning": no("2026-07", "recorded of Nova Micro, vercel/ai")})
+_TIERED: Final[Facts] = {
+    "optimized latency": yes("2026-03", "Nova Pro 5 times, Nova Micro once"),
+    "service tiers": yes("2026-03", "Nova Micro default, Nova Pro flex"),
+}
 _SPEAKS_ONLY: Final[Facts] = {"Converse": no("2026-10", "AWS's model cards")}
 
 _FIELDS: Final = AdditionalFields(
@@ -71,12 +75,19 @@ AMAZON: Final = (
     _nova(
         "Nova Micro",
         facts=joined(
-            _NOVA_1, {"images": no("2026-10", "a probe of some 70 models"), "stopSequences": yes("2026-03", "3")}
+            _NOVA_1,
+            _TIERED,
+            {"images": no("2026-10", "a probe of some 70 models"), "stopSequences": yes("2026-03", "3")},
         ),
         listed=(both_ways("amazon.nova-micro-v1:0", "Nova Micro"),),
     ),
     _nova("Nova Lite", listed=(both_ways("amazon.nova-lite-v1:0", "Nova Lite"),)),
-    _nova("Nova Pro", most_tokens=10_000, listed=(both_ways("amazon.nova-pro-v1:0", "Nova Pro"),)),
+    _nova(
+        "Nova Pro",
+        facts=joined(_NOVA_1, _TIERED),
+        most_tokens=10_000,
+        listed=(both_ways("amazon.nova-pro-v1:0", "Nova Pro"),),
+    ),
     _nova("Nova Premier", "", retired="2026-09-14"),
     _nova_without_converse("nova-sonic-v1", "Nova Sonic"),
     _nova_without_converse("nova-canvas", "Nova Canvas"),

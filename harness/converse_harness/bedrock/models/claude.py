@@ -203,7 +203,11 @@ CLAUDE: Final = (
         (3, 5),
         "2024-10-22",
         _COUNTS_2025,
-        {"cachePoint": yes("2026-06"), "on demand": disputed("2025-10", "taken before; refused in us-east-1")},
+        {
+            "cachePoint": yes("2026-06"),
+            "on demand": disputed("2025-10", "taken before; refused in us-east-1"),
+            "optimized latency": yes("2025-09", "the user guide; not with a cachePoint, boto/boto3#4626"),
+        },
         minimum=2048,
         most_tokens=8192,
         retired="2026-06-19",

@@ -113,7 +113,7 @@ OTHER_MAKERS: Final = (
         ids="meta.llama3-1*",
         name="Llama 3.1",
         version=(3, 1),
-        facts=joined(_LLAMA_3, _BY_PROFILE),
+        facts=joined(_LLAMA_3, _BY_PROFILE, {"optimized latency": yes("2026-11", "the user guide, of 70B")}),
         listed=(
             by_profile("meta.llama3-1-70b-instruct-v1:0", "Llama 3.1 70B Instruct"),
             by_profile("meta.llama3-1-8b-instruct-v1:0", "Llama 3.1 8B Instruct"),

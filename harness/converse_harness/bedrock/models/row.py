@@ -39,6 +39,8 @@ Topic = Literal[
     "disabled thinking",
     "cachePoint",
     "hourly cache",
+    "optimized latency",
+    "service tiers",
 ]
 """What a request may contain or use, and a model may accept or not."""
 
@@ -69,6 +71,8 @@ TOPICS: Final[Mapping[Topic, str]] = {
     "disabled thinking": "thinking with `type` disabled",
     "cachePoint": "`cachePoint`",
     "hourly cache": "`cachePoint` with `ttl` 1h",
+    "optimized latency": "`performanceConfig` with `latency` optimized",
+    "service tiers": "`serviceTier`, which the answer repeats",
 }
 """What each topic is about. Topics that a row does not contain are not known."""
 

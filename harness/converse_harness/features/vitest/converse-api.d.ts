@@ -14,10 +14,10 @@ export type NewFake = {
    */
   unexpected?: "fail" | "allow";
   /**
-   * How strictly requests are checked against Bedrock's rules. `serve --rules` changes the default. Default:
-   * "default".
+   * How strictly requests are checked against Bedrock's rules, or against single rules. `serve --rules` changes the
+   * default. Default: "default".
    */
-  rules?: "off" | "warn" | "default" | "strict";
+  rules?: "off" | "warn" | "default" | "strict" | Record<string, "off" | "warn" | "default" | "strict">;
   /**
    * Whether a request that changes an earlier answer gives a note, a failure or nothing. `serve --history` changes the
    * default. Default: "note".
