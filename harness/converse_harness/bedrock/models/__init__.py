@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from converse_harness.bedrock.models.answers import COUNTERS, READ, WRITTEN, CacheCounters, OtherForm, ToolUseType
 from converse_harness.bedrock.models.forms import cache_counters, tool_use_type
-from converse_harness.bedrock.models.listed import ListedModel, listed_model, listed_models, provider_of
-from converse_harness.bedrock.models.row import TOPICS, Ability, AdditionalFields, Caching, Fact, Model, Topic
+from converse_harness.bedrock.models.listed import listed_model, listed_models, provider_of
+from converse_harness.bedrock.models.row import (
+    TOPICS,
+    Ability,
+    AdditionalFields,
+    Caching,
+    Fact,
+    ListedModel,
+    Model,
+    Topic,
+)
 from converse_harness.bedrock.models.table import MODELS, Standing, bare, cut_as, standing, stands_for
 
 __all__ = [
