@@ -41,7 +41,8 @@ def usage(call: Call, body: MessageBody, given: Mapping[str, Any] | None, counts
 
 def request_tokens(call: Call) -> int:
     """Return an estimate of the number of input tokens of the call's conversation, at least 1."""
-    return max(1, round(request_weight(call.items, standing(call.stands_for).model)))
+    known = standing(call.stands_for).model
+    return tokens_of(request_weight(call.items, known), known)
 
 
 def count_tokens(call: Call) -> int:
@@ -51,8 +52,13 @@ def count_tokens(call: Call) -> int:
     """
     body, known = conversation_in(call.operation, call.body), standing(call.stands_for).model
     if INVOKED in body:
-        return max(1, round(invoked_weight(invoke_body(body[INVOKED]), known)))
-    return max(1, round(request_weight(RequestItems.of(body), known)))
+        return tokens_of(invoked_weight(invoke_body(body[INVOKED]), known), known)
+    return tokens_of(request_weight(RequestItems.of(body), known), known)
+
+
+def tokens_of(weight: float, known: Model | None) -> int:
+    """Return the number of tokens of a text with this weight, at least 1: models cut texts differently."""
+    return max(1, round(weight if known is None else weight * known.tokens_ratio))
 
 
 class PromptBlock(NamedTuple):

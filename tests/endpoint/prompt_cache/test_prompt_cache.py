@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
 from urllib.parse import quote
 
@@ -173,12 +174,14 @@ def test_how_far_back_is_looked(model: str, blocks: int, reads: bool) -> None:
 @pytest.mark.parametrize("known", [model for model in MODELS if model.caching is not None], ids=lambda model: model.ids)
 def test_what_is_shorter_than_the_minimum_is_neither_read_nor_written(known: Model) -> None:
     assert known.caching is not None
-    model, least = known.example, known.caching.minimum
+    model = known.example
+    enough = next(n for n in count(1) if round(n * known.tokens_ratio) >= known.caching.minimum)
+    least = round(enough * known.tokens_ratio)
     ask = Session()
     for _ in range(2):
-        assert ask([user({"text": "hi"})], [text(least - 1), POINT], model=model)[:2] == (0, 0)
-    assert ask([], [text(least), POINT], model=model)[:2] == (0, least)
-    assert ask([], [text(least), POINT], model=model)[:2] == (least, 0)
+        assert ask([user({"text": "hi"})], [text(enough - 1), POINT], model=model)[:2] == (0, 0)
+    assert ask([], [text(enough), POINT], model=model)[:2] == (0, least)
+    assert ask([], [text(enough), POINT], model=model)[:2] == (least, 0)
 
 
 @pytest.mark.parametrize("model", ["m", "meta.llama3-8b-instruct-v1:0", "us.anthropic.claude-2"])

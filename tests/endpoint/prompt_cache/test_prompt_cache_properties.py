@@ -65,7 +65,8 @@ class Session:
 
     def count(self, body: Json) -> int:
         """The whole estimate of a request."""
-        return max(1, round(request_weight(RequestItems.of(body), standing(self.model).model)))
+        known = standing(self.model).model
+        return max(1, round(request_weight(RequestItems.of(body), known) * (known.tokens_ratio if known else 1)))
 
     def _exchange(self, operation: str, body: Json) -> Any:
         path = f"/model/{quote(self.model, safe='')}/{operation}"

@@ -6,6 +6,7 @@ Sources, beside those that a fact names:
   list a minimum of 4,096 tokens for Sonnet 4.5; this is wrong, because cache writes of 1,322 tokens are recorded.
 * `tools_tokens`: Anthropic's page, for Claude 4 with toolChoice auto. For recorded requests with tools, the service
   counted 280 to 520 tokens more than their texts have.
+* `tokens_ratio`: the same text, recorded in July 2026: 7,316 tokens for Opus 4.8; 5,937 for Haiku 4.5 and Sonnet 4.6.
 * `most_tokens`: for 3.5 two threads (sigoden/aichat#813, RooCodeInc/Roo-Code#248); for Opus 4 a thread
   (RooCodeInc/Roo-Code#3916, 2025-05-24); for Haiku 4.5 a trial in public source code (2026); for others the limit of
   Anthropic's own API (Effect-TS/effect#7129, 2026-08-07).
@@ -278,6 +279,7 @@ CLAUDE: Final = (
         _FORMAT_DISPUTED,
         minimum=1024,
         most_tokens=128_000,
+        tokens_ratio=1.23,
         counters=_READ_PAIR,
         listed=(by_profile("anthropic.claude-opus-4-8", "Claude Opus 4.8"),),
     ),

@@ -183,8 +183,9 @@ class Model:
     release on Bedrock, from AWS's page or from the model id; empty if unknown. `retired` is the day of the model's end
     of life. `facts` says what the model accepts, and `fields` which additional fields. `most_tokens` is the largest
     accepted `maxTokens`, 0 if unknown. `merges`: the model treats consecutive messages of one role as one message.
-    `tools_tokens` is the number of tokens that the service adds to a request with tools, 0 if unknown. `caching` is
-    None if the model caches nothing, or if this is not known. `tool_types` and `counters` are forms of its answers;
+    `tools_tokens` is the number of tokens that the service adds to a request with tools, 0 if unknown. `tokens_ratio`
+    compares the tokens of a text with those of the same text for Claude Haiku 4.5 and Sonnet 4.6; it is 1 if unknown.
+    `caching` is None if the model caches nothing, or if this is not known. `tool_types` and `counters` are forms of its answers;
     `cut` is the name of the family that describes how its answers are cut into deltas. `listed` are the complete ids of
     these models in AWS's list.
     """
@@ -200,6 +201,7 @@ class Model:
     most_tokens: int = 0
     merges: bool = False
     tools_tokens: int = 0
+    tokens_ratio: float = 1.0
     caching: Caching | None = None
     tool_types: tuple[ToolUseType, ...] = ()
     counters: CacheCounters = NO_COUNTERS

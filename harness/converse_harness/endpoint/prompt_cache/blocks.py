@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from converse_harness.bedrock.models import Caching, Model
 from converse_harness.bedrock.request_items import RequestItems
-from converse_harness.endpoint.usage import blocks_of, thoughts_dropped, tools_weight
+from converse_harness.endpoint.usage import blocks_of, thoughts_dropped, tokens_of, tools_weight
 from converse_harness.json_values import object_of
 from converse_harness.stream.chunk import weigh
 
@@ -72,7 +72,8 @@ class _CachedBlock(NamedTuple):
 class _PromptInTheMaking:
     """The prefixes of a request up to a block. `end` is the digest and `weight` the unrounded tokens of the last."""
 
-    def __init__(self, end: bytes, weight: float) -> None:
+    def __init__(self, known: Model, end: bytes, weight: float) -> None:
+        self._known = known
         self.end = end
         self.weight = weight
         self.ends = [end]
@@ -89,7 +90,7 @@ class _PromptInTheMaking:
             self.weight += block.tokens
             if earlier is None:
                 self.end = _digest(self.end, message.to_bytes(4, signed=True), block.digest)
-                self.tokens.append(max(1, round(self.weight)))
+                self.tokens.append(tokens_of(self.weight, self._known))
             else:
                 self.end = earlier.ends[index]
                 self.tokens.append(earlier.tokens[index])
@@ -99,9 +100,8 @@ class _PromptInTheMaking:
 def prompt_of(items: RequestItems, model_id: str, known: Model, caching: Caching) -> Prompt:
     """Build the Prompt of a request, for a model that caches prompts."""
     settings = _spelled(settings_of(items))
-    prompt = _PromptInTheMaking(
-        _digest(model_id.encode(), settings if caching.forgets == "everything" else b""), tools_weight(items, known)
-    )
+    begins = _digest(model_id.encode(), settings if caching.forgets == "everything" else b"")
+    prompt = _PromptInTheMaking(known, begins, tools_weight(items, known))
     for name, find in (("toolConfig", _tools), ("system", _system)):
         if name in items.members:
             prompt.add(-1, items.members[name].once(find))
