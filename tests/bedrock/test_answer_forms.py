@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, Final
 
 import pytest
@@ -141,3 +142,29 @@ def test_opus_4_8_counts_more_tokens_for_the_same_text(operation: str) -> None:
     one, more = (usage["cacheWriteInputTokens"] for usage in counted)
     assert one > 4096
     assert more == round(one * 1.23)
+
+
+IDS: Final = {
+    SONNET_4_5: [r"tooluse_[A-Za-z0-9_-]{22}"] * 2,
+    "us.openai.gpt-5.6-sol": ["call_[0-9a-f]{32}"] * 2,
+    "moonshot.kimi-k2-thinking": ["functions.look:1", "functions.see:2"],
+    "my-model": [r"tooluse_[A-Za-z0-9_-]{22}"] * 2,
+}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("model", IDS)
+def test_the_ids_of_tool_uses_have_the_form_of_the_model(model: str, operation: str) -> None:
+    """Those of Kimi count over the conversation, which has had one here."""
+    asked = [
+        {"role": "user", "content": [{"text": "?"}]},
+        {"role": "assistant", "content": [{"toolUse": {**USE, "toolUseId": "functions.look:0"}}]},
+        {"role": "user", "content": [{"toolResult": {"toolUseId": "functions.look:0", "content": [{"text": "1"}]}}]},
+    ]
+    schema = {"inputSchema": {"json": {"type": "object"}}}
+    tools = {"tools": [{"toolSpec": {"name": name, **schema}} for name in ("look", "see")]}
+    answer = reply.tool_uses("look", "see", text="Wait.")
+    sent = uses(answer, operation, model, messages=asked, toolConfig=tools)
+    assert len({use["toolUseId"] for use in sent}) == 2
+    for use, form in zip(sent, IDS[model], strict=True):
+        assert re.fullmatch(form, use["toolUseId"])

@@ -8,9 +8,10 @@ from hashlib import shake_256
 from typing import Any, Final, Literal, NamedTuple
 
 from converse_harness.bedrock.families import Family, family_of
-from converse_harness.bedrock.models import tool_use_type
+from converse_harness.bedrock.models import ToolIdForm, tool_id_form, tool_use_type
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.usage import Count
+from converse_harness.json_values import objects_of
 from converse_harness.reply.body import UNNAMED_TOOL_USE, MessageBody
 
 _UUID_VARIANTS: Final = "89ab" * 4
@@ -50,7 +51,13 @@ class Occasion(NamedTuple):
         given = not isinstance(body, MessageBody) or body.as_given
         config: Mapping[str, Any] = self.call.body.get("toolConfig") or {}
         type_ = None if given else tool_use_type(self.call.stands_for, self.call.operation, config)
-        return ToolUseMembers(self.seed, self.place, self.call.turn, type_)
+        form = tool_id_form(self.call.stands_for)
+        before, blocks = 0, tuple[int, ...]()
+        if form == "functions." and isinstance(body, MessageBody):
+            messages = objects_of(self.call.body.get("messages"))
+            before = sum("toolUse" in each for message in messages for each in objects_of(message.get("content")))
+            blocks = tuple(index for index, block in enumerate(body.content) if "toolUse" in block)
+        return ToolUseMembers(self.seed, self.place, self.call.turn, type_, form, before, blocks)
 
 
 class ToolUseMembers(NamedTuple):
@@ -58,18 +65,25 @@ class ToolUseMembers(NamedTuple):
 
     Each id is a hash of `seed`, `place`, `turn` and the index of a content block. So each turn of a conversation has
     different ids. Without the turn, one reply of `always` would give an id twice in a conversation, which Bedrock
-    refuses.
+    refuses. An id of the form `functions.` has no hash: it counts the tool uses of the conversation, from the number
+    `before` on. `blocks` are the indexes of the tool uses in the answer.
     """
 
     seed: int
     place: str
     turn: int
     type: Literal["tool_use"] | None = None
+    form: ToolIdForm = "tooluse_"
+    before: int = 0
+    blocks: tuple[int, ...] = ()
 
-    def id(self, block: int) -> str:
-        """Return the toolUseId for the block at this index; it has the form of recorded ids."""
+    def id(self, block: int, tool: str) -> str:
+        """Return the toolUseId for the block at this index, a use of `tool`; it has the form of recorded ids."""
+        if self.form == "functions.":
+            number = self.before + (self.blocks.index(block) if block in self.blocks else block)
+            return f"functions.{tool}:{number}"
         name = digest(self.seed, self.place, f"toolUse|{self.turn}|{block}", 17)
-        return "tooluse_" + urlsafe_b64encode(name)[:22].decode()
+        return self.form + (name[:16].hex() if self.form == "call_" else urlsafe_b64encode(name)[:22].decode())
 
 
 def whole_start(event: dict[str, Any], members: ToolUseMembers) -> dict[str, Any]:
@@ -87,7 +101,7 @@ def whole_block(block: Mapping[str, Any], index: int, members: ToolUseMembers) -
     tool = block.get("toolUse")
     if tool is None:
         return block
-    added = {"toolUseId": members.id(index)} if tool.get("toolUseId") == UNNAMED_TOOL_USE else {}
+    added = {"toolUseId": members.id(index, str(tool.get("name")))} if tool.get("toolUseId") == UNNAMED_TOOL_USE else {}
     if members.type is not None and "type" not in tool:
         added["type"] = members.type
     return {"toolUse": {**tool, **added}} if added else block

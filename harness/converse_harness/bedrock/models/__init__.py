@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from converse_harness.bedrock.models.answers import COUNTERS, READ, WRITTEN, CacheCounters, OtherForm, ToolUseType
-from converse_harness.bedrock.models.forms import cache_counters, tool_use_type
+from converse_harness.bedrock.models.answers import (
+    COUNTERS,
+    READ,
+    WRITTEN,
+    CacheCounters,
+    OtherForm,
+    ToolIdForm,
+    ToolUseType,
+)
+from converse_harness.bedrock.models.forms import cache_counters, tool_id_form, tool_use_type
 from converse_harness.bedrock.models.listed import listed_model, listed_models, provider_of
 from converse_harness.bedrock.models.row import (
     TOPICS,
@@ -32,6 +40,7 @@ __all__ = [
     "Model",
     "OtherForm",
     "Standing",
+    "ToolIdForm",
     "ToolUseType",
     "Topic",
     "bare",
@@ -42,5 +51,6 @@ __all__ = [
     "provider_of",
     "standing",
     "stands_for",
+    "tool_id_form",
     "tool_use_type",
 ]

@@ -17,6 +17,12 @@ COUNTERS: Final = (*READ, *WRITTEN)
 """The members of a usage that count tokens which were read from the prompt cache, or written to it."""
 
 
+ToolIdForm = Literal["tooluse_", "call_", "functions."]
+"""How the ids of tool uses begin: `tooluse_` and 22 characters, `call_` and 32 hexadecimal digits, or `functions.`, the
+name of the tool, a colon and the number of the tool use in the conversation, from 0.
+"""
+
+
 class OtherForm(NamedTuple):
     """Recorded answers that do not have the form of their row, most of them older.
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Literal
 
-from converse_harness.bedrock.models.answers import CacheCounters
+from converse_harness.bedrock.models.answers import CacheCounters, ToolIdForm
 from converse_harness.bedrock.models.row import NO_COUNTERS
 from converse_harness.bedrock.models.table import standing
 
@@ -33,6 +33,17 @@ def _tool_use_type_sent(model_id: str, operation: str | None) -> str:
     model = standing(model_id).model
     forms = () if model is None else model.tool_types
     return next((form.sent for form in forms if operation in form.operations), "never")
+
+
+@lru_cache(512)
+def tool_id_form(model_id: str) -> ToolIdForm:
+    """Return how the ids of tool uses begin in a model's answers.
+
+    >>> tool_id_form("us.openai.gpt-5.6-sol"), tool_id_form("my-model")
+    ('call_', 'tooluse_')
+    """
+    model = standing(model_id).model
+    return "tooluse_" if model is None else model.tool_ids
 
 
 @lru_cache(512)

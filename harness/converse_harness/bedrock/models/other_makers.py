@@ -2,7 +2,8 @@
 
 Sources, beside those that a fact names: a public repository with the answers of some 70 models to test requests
 (2026-10-10), and facts in the source code of several clients (2026-11). `most_tokens` of gpt-oss 20B: a trial in public
-source code (2026).
+source code (2026). `tool_ids`: recorded of GPT 5.6 (2026-08) and Kimi K2 Thinking (2026-07), in repositories of
+vercel/ai.
 """
 
 from __future__ import annotations
@@ -313,6 +314,7 @@ OTHER_MAKERS: Final = (
         since="2026-07-13",
         facts=_GPT,
         fields=_GPT_FIELDS,
+        tool_ids="call_",
         counters=CacheCounters(
             COUNTERS,
             as_of="2026-09",
@@ -457,6 +459,7 @@ OTHER_MAKERS: Final = (
         line="kimi-k",
         version=(2,),
         facts=joined(_KIMI_K2, _TEXT_ONLY, _THINKS),
+        tool_ids="functions.",
         listed=(on_demand("moonshot.kimi-k2-thinking", "Kimi K2 Thinking"),),
     ),
     Model(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Literal, NamedTuple
 
-from converse_harness.bedrock.models.answers import CacheCounters, ToolUseType
+from converse_harness.bedrock.models.answers import CacheCounters, ToolIdForm, ToolUseType
 
 Ability = Literal["yes", "no", "disputed", "not known"]
 """Whether a model accepts something. "disputed": sources of about the same age contradict each other."""
@@ -185,8 +185,8 @@ class Model:
     accepted `maxTokens`, 0 if unknown. `merges`: the model treats consecutive messages of one role as one message.
     `tools_tokens` is the number of tokens that the service adds to a request with tools, 0 if unknown. `tokens_ratio`
     compares the tokens of a text with those of the same text for Claude Haiku 4.5 and Sonnet 4.6; it is 1 if unknown.
-    `caching` is None if the model caches nothing, or if this is not known. `tool_types` and `counters` are forms of its
-    answers; `cut` is the name of the family that describes how its answers are cut into deltas. `listed` are the
+    `caching` is None if the model caches nothing, or if this is not known. `tool_types`, `tool_ids` and `counters` are forms of
+    its answers; `cut` is the name of the family that describes how its answers are cut into deltas. `listed` are the
     complete ids of these models in AWS's list.
     """
 
@@ -204,6 +204,7 @@ class Model:
     tokens_ratio: float = 1.0
     caching: Caching | None = None
     tool_types: tuple[ToolUseType, ...] = ()
+    tool_ids: ToolIdForm = "tooluse_"
     counters: CacheCounters = NO_COUNTERS
     cut: str = "neutral"
     listed: tuple[ListedModel, ...] = ()
