@@ -195,7 +195,7 @@ OTHERS = {
     '"request": {"canonical_json": {}, "url": "https://x"}, "response": {"body": null}}',
     "the AI SDK, a call with its answer in base64": '{"capturedAt": "2026", "response": {"bodyBase64": "AA=="}}',
     "aimock": '{"fixtures": [{"match": {}, "response": {"content": "Hello!"}}]}',
-    "an error without its status and name": '{\n  "message": "The model said \\"no\\"."\n}\n',
+    "a client that kept only an error's message": '{\n  "message": "The model said \\"no\\"."\n}\n',
     "Anthropic's Messages API": '{"id": "msg_1", "type": "message", "role": "assistant", "content": []}',
     "OpenAI's Chat Completions API": '{"id": "chatcmpl-1", "object": "chat.completion", "choices": []}',
     "Polly.js or another that writes HAR": '{"log": {"_recordingName": "x", "entries": []}}',

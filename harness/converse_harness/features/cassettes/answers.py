@@ -78,7 +78,7 @@ def _answers(value: Any) -> Iterator[SavedAnswer]:
         body = {name: each for name, each in value.items() if name != "ResponseMetadata"}
         try:
             yield SavedAnswer("Converse", (compact(body),), status, headers)
-        except ValueError as error:  # NaN, or half of a surrogate pair
+        except (ValueError, RecursionError) as error:  # NaN, half of a surrogate pair, or too deep
             raise BadAnswer(f"its answer cannot be sent ({error}).") from error
         return
     for name in _HOLDERS:
@@ -116,5 +116,5 @@ def _frame(event: Mapping[str, Any], number: int) -> bytes:
     try:
         json.dumps(members, allow_nan=False)
         return encode_event({name: from_wire(name, members)}, len(padding) if is_padded else None)
-    except (ConverseHarnessError, ValueError, LookupError, TypeError, OverflowError) as error:
+    except (ConverseHarnessError, ValueError, LookupError, TypeError, OverflowError, RecursionError) as error:
         raise BadAnswer(f"event {number}, {name}, cannot be sent ({error}).") from error

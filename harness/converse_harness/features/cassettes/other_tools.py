@@ -47,7 +47,7 @@ OTHER_KINDS: Final[Mapping[str, OtherKind]] = {
     "Mountebank": OtherKind(r'\{[\s\S]{0,999}?"(?:imposters|stubs)":\s*\['),
     "Hoverfly": OtherKind(r'\{\s*"data":\s*\{\s*"pairs":\s*\['),
     "nock": OtherKind(r'\[\s*\{\s*"scope":'),
-    "an error without its status and name": OtherKind(
+    "a client that kept only an error's message": OtherKind(
         r'\{\s*"message":\s*"(?:[^"\\]|\\.)*"\s*\}\s*\Z',
         'Script it: reply.error("ValidationException", "its message"), or with the name that the client got.',
     ),
