@@ -33,7 +33,7 @@ APPLICATION = ("input", "json", "inputSchema")
 IDS = ("toolUseId", "signature", "redactedContent", "id")
 LONG = 12
 
-SIGNED = {"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "c2lnbmF0dXJl"}}}
+SIGNED = {"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "QmVybmluYSBFeHByZXNz"}}}
 USE = {"toolUse": {"name": "a", "input": {"id": "order-1", "created": 7, "signature": "mine", "latency": 3}}}
 GUARDED = {"guardrail": {"inputAssessment": {"g": {"invocationMetrics": {"guardrailProcessingLatency": 9}}}}}
 
