@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from email.utils import parsedate
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
@@ -23,7 +24,7 @@ from converse_harness.stream.events import encode_event, from_wire
 from converse_harness.stream.frames import Decoder
 from converse_harness.stream.grammar import is_exception
 from converse_harness.stream.http import Request
-from converse_strategies import converse_responses, guardrail_traces, stream_errors, stream_events
+from converse_strategies import converse_responses, guardrail_traces, stream_errors, stream_events, tool_uses
 from tests.oracle.census.reading import CensusAnswer, Kind, observations
 from tests.oracle.conftest import HAND_MADE, body_with_media
 from tests.oracle.fidelity import ASKED
@@ -224,6 +225,13 @@ def _of_trace(trace: Any) -> Iterator[CensusAnswer]:
     yield CensusAnswer(NEUTRAL, "ConverseStream", (("metadata", traced),))
 
 
+def _of_use(use: Any) -> Iterator[CensusAnswer]:
+    message = {"role": "assistant", "content": [{"toolUse": use}]}
+    yield CensusAnswer(NEUTRAL, "Converse", (("body", _body({"output": {"message": message}})),))
+    start = {"contentBlockIndex": 0, "start": {"toolUse": {name: use[name] for name in ("toolUseId", "name")}}}
+    yield CensusAnswer(NEUTRAL, "ConverseStream", (("contentBlockStart", start),))
+
+
 def _of_events(events: Any) -> Iterator[CensusAnswer]:
     yield CensusAnswer(NEUTRAL, "ConverseStream", tuple(events_in(b"".join(map(encode_event, events)))))
 
@@ -251,6 +259,8 @@ class _Drawn(NamedTuple):
 
 _DRAWN: Final = (
     _Drawn(guardrail_traces, _of_trace, "* *.trace.*"),
+    _Drawn(partial(guardrail_traces, actions=["ANONYMIZED"]), _of_trace, "* *.sensitiveInformationPolicy.*"),
+    _Drawn(tool_uses, _of_use, "* *.toolUseId: *"),
     _Drawn(stream_events, _of_events, "ConverseStream *"),
     _Drawn(converse_responses, _of_response, "Converse *"),
     _Drawn(stream_errors, _of_reply, "ConverseStream *"),
