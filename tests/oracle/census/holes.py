@@ -16,8 +16,9 @@ from tests.oracle.census.reading import NO_FAMILY, CensusAnswer, Observation, Se
 from tests.oracle.census.sources import Asked, What, drawn, of_cases, recorded, sent, unpadded
 
 Hole = Literal["nowhere", "usual but not sent", "refused"]
-"""`nowhere`: recorded, but not sent, in no case and drawn by no strategy. `usual but not sent`: in more than half of a
-family's answers, but the fake does not send it by default. `refused`: the validator does not accept it.
+"""`nowhere`: recorded, but not sent, in no case and drawn by no strategy. `usual but not sent`: more than half of a
+family's answers have it, of those with the member that it is in; the fake sends this member, but not it. `refused`: the
+validator does not accept it.
 """
 
 ENOUGH: Final = 3
@@ -46,6 +47,12 @@ EXPLAINED: Final = (
         "gpt-oss",
         "*toolUse.name*",
         "a name that no request may repeat, `json<|channel|>commentary`; a test needs strict=False to script it",
+    ),
+    Explained(
+        "usual but not sent",
+        "nova",
+        "*toolUse.type = server_tool_use",
+        "a tool that Bedrock runs itself; a test scripts it, and the case is `server_tool_nova`",
     ),
     Explained("usual but not sent", "titan-text", "body.trace*", "a guardrail's trace, for which these requests ask"),
     Explained("usual but not sent", "gpt", "*call_ and 32 hex digits", "ids of GPT 5.6: not in the fake's tables yet"),
@@ -114,8 +121,12 @@ class Census:
                 yield "nowhere", each
         answered = [answer for answer, _ in self.answers if not answer.error and answer.family != NO_FAMILY]
         number = Counter((answer.family, answer.operation) for answer in answered)
-        for each, seen in census(answered).items():
-            if not self.is_sent(each) and seen.count >= ENOUGH and 2 * seen.count > number[each.family, each.operation]:
+        counts = census(answered)
+        for each, seen in counts.items():
+            holders = [holder for holder in _holders(each) if holder in counts]
+            if self.is_sent(each) or seen.count < ENOUGH or not all(map(self.is_sent, holders)):
+                continue
+            if 2 * seen.count > min((counts[each].count for each in holders), default=number[each[1:3]]):
                 yield "usual but not sent", each
         for answer in answered:
             for each in refused(answer):
@@ -124,6 +135,14 @@ class Census:
 
 def _what(each: Observation) -> What:
     return each.kind, each.operation, each.what
+
+
+def _holders(each: Observation) -> Iterator[Observation]:
+    """Yield the member in which something is: an answer may do without it, and then without what is in it."""
+    path, is_value, _ = each.what.partition(" = " if each.kind == "value" else ": ")
+    path = path if is_value else path.rpartition(".")[0]
+    for kind in ("member", "member of a union"):
+        yield each._replace(kind=kind, what=path)
 
 
 def refused(answer: CensusAnswer) -> Iterator[Observation]:

@@ -19,6 +19,7 @@ from converse_harness import Endpoint, Reply, bedrock, reply
 from converse_harness.cases import CASES
 from converse_harness.errors import ConverseHarnessError, DamagedData
 from converse_harness.json_values import is_object
+from converse_harness.reply.body import USUAL_SIGNATURE
 from converse_harness.stream.assemble import assemble
 from converse_harness.stream.events import encode_event, from_wire
 from converse_harness.stream.frames import Decoder
@@ -169,7 +170,10 @@ def unpadded(members: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _least_blocks(content: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The blocks that every test writes. What else the model sent must come from a case or a strategy."""
+    """The blocks that every test writes, thoughts as `reply.reasoning` makes them.
+
+    What else the model sent must come from a case or a strategy.
+    """
     for block in content:
         match block:
             case {"toolUse": {"type": "server_tool_use"}}:
@@ -177,7 +181,7 @@ def _least_blocks(content: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, An
             case {"toolUse": use}:
                 yield {"toolUse": {"name": use["name"], "input": use["input"]}}
             case {"reasoningContent": {"reasoningText": {"text": str(text)}}} if text:
-                yield {"reasoningContent": {"reasoningText": {"text": text}}}
+                yield {"reasoningContent": {"reasoningText": {"text": text, "signature": USUAL_SIGNATURE}}}
             case {"text": str(text)} if text:
                 yield {"text": text}
             case _:
