@@ -39,7 +39,7 @@ EXPLAINED: Final = (
         "nowhere",
         "anthropic",
         "*transfer-encoding*",
-        "bodies of Claude Sonnet 4.5 and 4.6 without a length: six of one recorder, behind a gateway",
+        "bodies of Claude Sonnet 4.5 and 4.6 without a length: six of one recorder, perhaps behind a gateway",
     ),
     Explained("nowhere", "nova", "openai-organization", "a header that a recorder's filter wrote, not AWS"),
     Explained(
