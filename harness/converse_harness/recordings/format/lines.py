@@ -338,6 +338,10 @@ def _is_name(value: object) -> bool:
     return is_text(value) and value != ""
 
 
+def _is_true(value: object) -> bool:
+    return value is True
+
+
 def _is_base64(value: Any) -> bool:
     try:
         base64.b64decode(value, validate=True)
@@ -360,7 +364,7 @@ TYPES: Final[Mapping[str, Type]] = {
     "status": Type("an HTTP status from 200 to 599", _whole(200, 599)),
     "padding": Type(f"a length from 0 to {len(PADDING)}", _whole(0, len(PADDING))),
     "bool": Type("true or false", _is_a(bool)),
-    "true": Type("true", lambda value: value is True),
+    "true": Type("true", _is_true),
     "text": Type("a text", is_text),
     "name": Type("a text that is not empty", _is_name),
     "texts": Type("a list of texts, none of them empty", _list_of(_is_name)),
