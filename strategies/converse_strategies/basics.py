@@ -248,18 +248,28 @@ def tool_use_types() -> st.SearchStrategy[dict[str, str]]:
 
 @composite
 def tool_use_ids(draw: st.DrawFn) -> str:
-    """Ids of tool uses, in the form that most model families have in recorded answers.
+    """Ids of tool uses, mostly in the form that most model families have in recorded answers; also as of GPT and Kimi.
 
     >>> from hypothesis import find
     >>> find(tool_use_ids(), lambda id: True)
     'tooluse_aaaaaaaaaaaaaaaaaaaaaa'
+    >>> find(tool_use_ids(), lambda id: ":" in id)
+    'functions.look:0'
     """
     number = draw(_TOOL_USES)
+    if number % 16 in (_GPT, _KIMI):
+        number, form = divmod(number, 16)
+        return f"call_{number:032x}" if form == _GPT else f"functions.look:{number}"
     name = ""
     while number:
         number, rest = divmod(number, len(_WORD))
         name = _WORD[rest] + name
     return f"tooluse_{name.rjust(22, _WORD[0])}"
+
+
+_GPT: Final = 14
+_KIMI: Final = 15
+"""Of the remainders of a number by 16, those that select a form of an id."""
 
 
 @cached

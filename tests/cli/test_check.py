@@ -80,7 +80,7 @@ def test_each_finding_is_a_line_and_they_are_counted(capsys: pytest.CaptureFixtu
     Path("deep/er").mkdir(parents=True)
     Path("deep/er/bad.jsonl").write_text(text(*STREAM)[:-30])
     Path("deep/bad.jsonl").write_text(text(HEADER, {**CALL, "fault": "x"}, {**HEAD, "t": -1}, *STREAM[3:]))
-    key = "AKIA" + "IOSFODNN7EXAMPLE"
+    key = "AKIA" + "Q7EXAMPLEKEYABCD"
     asked = {**ASKED, "request": {"messages": [], "system": [{"text": f"my key is {key}"}]}}
     Path("deep/found.jsonl").write_text(text(HEADER, asked, {**ANSWERED, "body": {**ANSWER, "stopReason": "x"}}))
     code, out = check(capsys, "deep")

@@ -280,7 +280,7 @@ def test_a_file_that_cannot_be_written_is_told_at_once_and_in_the_end(folder: Pa
 
 @pytest.mark.slow
 def test_a_secret_is_masked_unless_it_is_replaced(service: ConverseServer, folder: Path) -> None:
-    said = reply.text("Ask ada@example.com for AKIAIOSFODNN7EXAMPLE.")
+    said = reply.text("Ask ada@example.com for AKIAQ7EXAMPLEKEYABCD.")
     with service.script(said) as real, Recording("session.jsonl", "--upstream", real.url) as command:
         command.ask("converse-stream")
         command.line()
@@ -300,7 +300,7 @@ def test_a_secret_is_masked_unless_it_is_replaced(service: ConverseServer, folde
 @pytest.mark.slow
 def test_only_the_call_with_a_secret_that_cannot_be_masked_is_left_out(service: ConverseServer, folder: Path) -> None:
     """Of four calls three are on disk, and the second is named, once while it records and once in the end."""
-    packed = base64.b64encode(in_zip("AKIA" + "IOSFODNN7EXAMPLE")).decode()
+    packed = base64.b64encode(in_zip("AKIA" + "Q7EXAMPLEKEYABCD")).decode()
     said = [reply.text(text) for text in ("one", packed, "three", "four")]
     with service.script(*said) as real, Recording("session.jsonl", "--upstream", real.url) as command:
         for _ in said:
@@ -319,7 +319,7 @@ def test_only_the_call_with_a_secret_that_cannot_be_masked_is_left_out(service: 
 
 @pytest.mark.slow
 def test_a_secret_is_replaced_as_the_command_says(service: ConverseServer, folder: Path) -> None:
-    said = reply.text("Ask ada@example.com for AKIAIOSFODNN7EXAMPLE.")
+    said = reply.text("Ask ada@example.com for AKIAQ7EXAMPLEKEYABCD.")
     rules = ("--redact", "ada@ => user@", "--redact", r"AKIA\w+ => a key")
     with service.script(said) as real, Recording("session.jsonl", "--upstream", real.url, *rules) as command:
         command.ask("converse-stream")

@@ -244,7 +244,7 @@ def test_handles_say_what_they_hold() -> None:
 
 
 def test_a_call_says_what_it_asked_and_what_came_of_it() -> None:
-    secret = "AKIA" + "IOSFODNN7EXAMPLE"
+    secret = "AKIA" + "Q7EXAMPLEKEYABCD"
     body = {"messages": [{"role": "user", "content": [{"text": secret}]}]}
     fake = Fake(reply.text("hi"))
     exchange = fake.core.exchange(Request("POST", "/model/m/converse", (), json.dumps(body).encode()))

@@ -221,8 +221,8 @@ def test_secrets_do_not_reach_the_report(project: pytest.Pytester) -> None:
 
         def test_it(converse):
             converse.script(reply.text("a"))
-            client(aws_access_key_id="AKIAIOSFODNN7EXAMPLE", aws_secret_access_key="s" * 40).converse(
-                modelId=ARN, messages=[{"role": "user", "content": [{"text": "my key is AKIAIOSFODNN7EXAMPLE"}]}]
+            client(aws_access_key_id="AKIAQ7EXAMPLEKEYABCD", aws_secret_access_key="s" * 40).converse(
+                modelId=ARN, messages=[{"role": "user", "content": [{"text": "my key is AKIAQ7EXAMPLEKEYABCD"}]}]
             )
             raise RuntimeError
         """
@@ -233,7 +233,7 @@ def test_secrets_do_not_reach_the_report(project: pytest.Pytester) -> None:
         ["call 1  Converse arn:aws:bedrock:us-east-1:[*][*][*]:inference-profile/*my key is [*][*][*]*"]
     )
     report = (project.path / "report.xml").read_text()
-    for secret in ("112233445566", "AKIAIOSFODNN7EXAMPLE", "ssssss"):
+    for secret in ("112233445566", "AKIAQ7EXAMPLEKEYABCD", "ssssss"):
         assert secret not in report
         result.stdout.no_fnmatch_line(f"*{secret}*")
 

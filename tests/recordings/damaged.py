@@ -202,7 +202,7 @@ DAMAGED: dict[str, tuple[str, int, str]] = {
         1,
         (
             'the key "botcore" is not known; did you mean "botocore"? It is the header of a file, '
-            "with format, version, recorded, by, botocore."
+            "with format, version, recorded, imported, by, botocore."
         ),
     ),
     "unknown in call": (
@@ -210,7 +210,8 @@ DAMAGED: dict[str, tuple[str, int, str]] = {
         2,
         (
             'the key "fault" is not known; did you mean "faults"? It is a call, with call, operation,'
-            " method, path, query, headers, faults, masked, parts, request, requestText, requestBase64, modelId."
+            " method, path, query, headers, faults, masked, anyRequest, parts, request, requestText, requestBase64,"
+            " modelId."
         ),
     ),
     "unknown label": (
@@ -218,8 +219,8 @@ DAMAGED: dict[str, tuple[str, int, str]] = {
         2,
         (
             'the key "modelid" is not known; did you mean "modelId"? It is a call, with call, '
-            "operation, method, path, query, headers, faults, masked, parts, request, requestText, requestBase64, "
-            "modelId."
+            "operation, method, path, query, headers, faults, masked, anyRequest, parts, request, requestText, "
+            "requestBase64, modelId."
         ),
     ),
     "no label": (

@@ -33,7 +33,7 @@ APPLICATION = ("input", "json", "inputSchema")
 IDS = ("toolUseId", "signature", "redactedContent", "id")
 LONG = 12
 
-SIGNED = {"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "c2lnbmF0dXJl"}}}
+SIGNED = {"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "QmVybmluYSBFeHByZXNz"}}}
 USE = {"toolUse": {"name": "a", "input": {"id": "order-1", "created": 7, "signature": "mine", "latency": 3}}}
 GUARDED = {"guardrail": {"inputAssessment": {"g": {"invocationMetrics": {"guardrailProcessingLatency": 9}}}}}
 
@@ -138,7 +138,7 @@ def on_another_day(lines: Sequence[Line], draw: Draw) -> list[Line]:
             line["t"] += draw(st.integers(0, 9))
             vary(line, draw)
         made.append(in_another_order(line) if draw(st.booleans()) else line)
-    return [{**made[0], **dict.fromkeys(("recorded", "by", "botocore"), "another")}, *made[1:]]
+    return [{**made[0], **dict.fromkeys(("recorded", "imported", "by", "botocore"), "another")}, *made[1:]]
 
 
 def renamed(value: Any, names: dict[str, str], *, own: bool = False) -> Any:

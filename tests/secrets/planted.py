@@ -24,9 +24,9 @@ from converse_harness.stream.events import encode_event
 LONG: Final = "q7Rt2Lw9Xz4Kd8Vn3Bm6Pc1Hf5Jg0SyTaEoUi"
 
 REFUSED: Final[Mapping[str, str]] = {
-    "an AWS access key id": "AK" + "IAIOSFODNN7EXAMPLE",
+    "an AWS access key id": "AK" + "IAQ7EXAMPLEKEYABCD",
     "an AWS access key id for a while": "AS" + "IAQ2W3E4R5T6Y7U8I9",
-    "an AWS secret access key": 'aws_secret_access_key = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"',
+    "an AWS secret access key": 'aws_secret_access_key = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYNobodysKey"',
     "an AWS session token": "aws_session_token=" + LONG * 3,
     "an AWS session token alone": "IQoJb3JpZ2lu" + "X2VjEJ" + LONG * 4,
     "an AWS session token of the global STS": "Fwo" + "GZXIvYXdzEHwaD" + LONG * 4,

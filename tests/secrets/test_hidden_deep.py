@@ -24,7 +24,7 @@ from tests.profiles import examples
 from tests.secrets.planted import REFUSED, in_zip
 
 TOKEN = REFUSED["a GitHub token"]
-KEY = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
+KEY = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYNobodysKey"
 LINE = "Ada wrote to the office of the harbour in Zürich, and got no answer. "
 LONG = LINE * 80
 """More bytes than those of which each beginning is tried."""

@@ -69,7 +69,7 @@ def test_every_kind_is_masked_in_messages(name: str) -> None:
     [
         {"headers": {"x-amzn-bedrock-a": REFUSED["a GitHub token"]}},
         {"request": {REFUSED["a GitHub token"]: 1}},
-        {"request": {"config": {"secretAccessKey": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"}}},
+        {"request": {"config": {"secretAccessKey": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYNobodysKey"}}},
         {"request": {"authorization": "Basic YWRhOmNvcnJlY3QgaG9yc2U="}},
         {"faults": ["it says " + REFUSED["a GitHub token"]]},
         {"query": "token=" + REFUSED["a GitHub token"]},
@@ -133,6 +133,8 @@ HARMLESS = [
     "https://b.s3.amazonaws.com/k?X-Amz-Expires=60&X-Amz-Signature=***&x=1",
     "x-amz-security-token:***",
     "eyJhbGciOiJIUzI1NiJ9 is how the header of a token begins",
+    "arn:aws:bedrock:us-east-1:123456789012:prompt/x accountId=111122223333 accountId: 444455556666",
+    "AKIAIOSFODNN7EXAMPLE, aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
     '{"signature": "EroBCkYIBBgCKkAi9vbJmFvT2Q7E5Y0aB1zq+/xyz=", "type": "reasoning"}',
 ]
 
@@ -247,7 +249,7 @@ def test_these_forms_are_masked_in_their_place(form: str, name: str) -> None:
 
 
 def test_a_secret_in_an_item_is_not_told_of_the_joined_items_as_well() -> None:
-    content = [{"text": "the key is AKIAIOSFODNN7EXAMPLE"}, {"text": "and more"}]
+    content = [{"text": "the key is AKIAQ7EXAMPLEKEYABCD"}, {"text": "and more"}]
     found = scan([{"call": 1, "request": {"content": content, "others": content[::-1]}}])
     assert [leak.path for leak in found] == ["request.content[0].text", "request.others[1].text"]
 
@@ -306,12 +308,12 @@ def text_of(made: SafeLines) -> str:
     return text
 
 
-SECRET_KEY = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
+SECRET_KEY = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYNobodysKey"
 
 
 @pytest.mark.parametrize("between", [" ", ":", ",", "\n", '", "', " | "])
 def test_a_secret_access_key_right_after_its_id_is_found(between: str) -> None:
-    text = f"use AKIAIOSFODNN7EXAMPLE{between}{SECRET_KEY} there"
+    text = f"use AKIAQ7EXAMPLEKEYABCD{between}{SECRET_KEY} there"
     assert {leak.kind for leak in scan([{"call": 1, "request": {"text": text}}])} == {
         "an AWS access key id",
         "an AWS secret access key",
@@ -323,7 +325,7 @@ def test_a_secret_access_key_right_after_its_id_is_found(between: str) -> None:
     "word", ["2fd4e1c67a2d28fced849ee1bb76e7391b93eb12", "a" * 40, "AB12" * 10, f"of {SECRET_KEY}", SECRET_KEY + "x"]
 )
 def test_another_word_after_the_id_is_not(word: str) -> None:
-    assert mask(f"AKIAIOSFODNN7EXAMPLE {word}", ()) == f"*** {word}"
+    assert mask(f"AKIAQ7EXAMPLEKEYABCD {word}", ()) == f"*** {word}"
 
 
 def _of_delta(delta: dict[str, Any]) -> list[Line]:

@@ -108,7 +108,11 @@ def run(given: argparse.Namespace) -> int:
 
 def about(session: RecordedSession) -> str:
     """Return when a recording was made, and by what, as far as its header has this."""
-    return " ".join(f"{key} {session.header[key]}" for key in ("recorded", "by") if key in session.header)
+    times, by = (
+        [f"{key} {session.header[key]}" for key in keys if key in session.header]
+        for keys in (("recorded", "imported"), ("by",))
+    )
+    return " ".join([", ".join(times), *by]).strip()
 
 
 def check_call(call: int | None, path: Path, count: int) -> None:

@@ -160,9 +160,9 @@ FEATURES: Final[Mapping[str, Feature]] = {
         commands={"new-test": "write a recording as the source of a test"},
     ),
     "cassettes": Feature(
-        "Make recordings of vcrpy's cassettes.",
-        lines=1000,
-        commands={"import": "make recordings of vcrpy's cassettes"},
+        "Make recordings of vcrpy's cassettes, and of answers without a request.",
+        lines=1300,
+        commands={"import": "make recordings of vcrpy's cassettes, and of answers without a request"},
     ),
     "unused": Feature(
         "Find and remove recordings that no test uses.",

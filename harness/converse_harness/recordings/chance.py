@@ -44,6 +44,7 @@ _CACHE: Final = Chance(
 
 CHANCE: Final[Mapping[str, Chance]] = {
     "recorded": Chance("recorder", "header", "It is the time of the recording."),
+    "imported": Chance("recorder", "header", "It is the time of the import."),
     "by": Chance("recorder", "header", "It is the program that recorded, not the session."),
     "botocore": Chance("recorder", "header", "It is the botocore of the recorder."),
     "call": Chance("number", "line", "It changes if an earlier exchange is added or removed."),

@@ -24,7 +24,7 @@ def scan(lines: Sequence[Line], own: Collection[str] | None = None) -> list[Leak
     Besides known kinds of secrets, the texts in `own` are searched for: the secrets of this process, by default
     `own_secrets()`.
 
-    >>> scan([{"call": 1, "request": {"text": "my key is AKIAIOSFODNN7EXAMPLE"}}])
+    >>> scan([{"call": 1, "request": {"text": "my key is AKIAQ7EXAMPLEKEYABCD"}}])
     [Leak(line=1, path='request.text', kind='an AWS access key id', form=())]
     """
     return searched(lines, own_secrets() if own is None else frozenset(own)).leaks

@@ -67,6 +67,15 @@ ACCOUNT_IN_ADDRESS: Final = SecretKind(
 )
 ACCOUNTS: Final = (ACCOUNT_IN_ARN, ACCOUNT_BY_NAME, ACCOUNT_IN_ADDRESS)
 
+DOCUMENTED: Final = frozenset(
+    {
+        *("123456789012", "111122223333", "444455556666", "777788889999", "012345678901"),
+        *("AKIAIOSFODNN7EXAMPLE", "ASIAIOSFODNN7EXAMPLE", "AKIAI44QH8DHBEXAMPLE"),
+        *("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "je7MtGbClwBF/2Zp9Utk/h3yCo8nvbEXAMPLEKEY"),
+    }
+)
+"""Account ids and keys of AWS's documentation. They are nobody's, so they are no secrets."""
+
 
 def _token(name: str, begins: tuple[str, ...], rest: str, source: str) -> SecretKind:
     """Return a SecretKind for secrets that begin with one of `begins`. `rest` matches the text after the prefix."""

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
-from converse_harness.secrets.kinds import KINDS, SecretKind
+from converse_harness.secrets.kinds import DOCUMENTED, KINDS, SecretKind
 from converse_harness.secrets.process import LONG_ENOUGH, own_secrets
 from converse_harness.secrets.readable import Reading, readings, readings_of_binary
 
@@ -56,18 +56,20 @@ def matches(
 ) -> Iterator[tuple[SecretKind, FoundSecret]]:
     r"""Yield every secret in a text, as a person reads the text, each with its kind. Some may be yielded twice.
 
-    `binary` is true for binary data.
+    `binary` is true for binary data. The values of AWS's documentation (DOCUMENTED) are no secrets.
 
-    >>> [(kind.name, found.value) for kind, found in matches("my key is AKIAIOSFODNN7\x1b[1mEXAMPLE")]
-    [('an AWS access key id', 'AKIAIOSFODNN7EXAMPLE')]
+    >>> [(kind.name, found.value) for kind, found in matches("my key is AKIAQ7EXAMPLE\x1b[1mKEYABCD")]
+    [('an AWS access key id', 'AKIAQ7EXAMPLEKEYABCD')]
     """
     kinds = tuple(kinds)
     for reading in (readings_of_binary if binary else readings)(text):
         for kind, found in _matches(reading.text, kinds):
             kept = found.re.groupindex.get("kept")
             start = found.start() if kept is None or found.start(kept) < 0 else found.end(kept)
-            span = reading.span(start, found.end())
-            yield kind, FoundSecret(*span, reading.text[start : found.end()], reading.text[found.start() : start])
+            value = reading.text[start : found.end()]
+            if value not in DOCUMENTED:
+                span = reading.span(start, found.end())
+                yield kind, FoundSecret(*span, value, reading.text[found.start() : start])
 
 
 def _matches(text: str, kinds: Iterable[SecretKind]) -> Iterator[tuple[SecretKind, re.Match[str]]]:
@@ -174,9 +176,9 @@ def common_length(one: Sequence[str], other: Sequence[str]) -> int:
 def mask(text: str, own: Collection[str] | None = None) -> str:
     """Return the text with its secrets masked; `own` are the secrets of this process, by default `own_secrets()`.
 
-    >>> mask("arn:aws:bedrock:us-east-1:123456789012:inference-profile/x")
+    >>> mask("arn:aws:bedrock:us-east-1:210987654321:inference-profile/x")
     'arn:aws:bedrock:us-east-1:***:inference-profile/x'
-    >>> mask("/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A123456789012%3Aprompt%2Fx/other")
+    >>> mask("/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A210987654321%3Aprompt%2Fx/other")
     '/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A***%3Aprompt%2Fx/other'
     """
     text = _without(text, own_spans(text, own_secrets() if own is None else own))
@@ -196,7 +198,7 @@ def mask_encoded(text: str, own: Collection[str] | None = None) -> str:
 
     `own` are the secrets of this process, by default `own_secrets()`.
 
-    >>> mask_encoded("the key: QUtJQUlPU0ZPRE5ON0VYQU1QTEUgaXMgbXkga2V5")
+    >>> mask_encoded("the key: QUtJQVE3RVhBTVBMRUtFWUFCQ0QgaXMgbXkga2V5")
     'the key: ***'
     """
     own = own_secrets() if own is None else own

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from typing import Any, Final
 
 from hypothesis import strategies as st
@@ -26,10 +27,13 @@ _EXTRA: Final[Mapping[str, Callable[[], st.SearchStrategy[Any]]]] = {
 """Strategies for members of ConverseResponse that only some answers have."""
 
 _EXTRA_BELOW: Final = 32
-_EMPTY_BELOW: Final = 48
+_SENT_BELOW: Final = 64
 """The first byte of the argument `tail` of `read_options` selects members of `_EXTRA` if it is below `_EXTRA_BELOW`.
-From there to `_EMPTY_BELOW` it selects an empty `additionalModelResponseFields`.
+From there to `_SENT_BELOW` it selects one of the `additionalModelResponseFields` in `_SENT`.
 """
+
+_SENT: Final[Sequence[dict[str, Any]]] = ({}, {"stop_sequence": None}, {"delta": {"stop_sequence": None}})
+"""`additionalModelResponseFields`: empty, or as recorded of Claude in answers of Converse and of ConverseStream."""
 
 TAIL_SIZE: Final = 1 + metadata.USAGE_SIZE + 2
 """The number of bytes in the argument `tail` of `read_options`."""
@@ -49,8 +53,8 @@ def read_options(
         "usage": metadata.read_usage(tail[1:-2]),
         "metrics": {"latencyMs": int.from_bytes(tail[-2:], "big")},
     }
-    if _EXTRA_BELOW <= tail[0] < _EMPTY_BELOW:
-        options[ADDITIONAL] = {}
+    if _EXTRA_BELOW <= tail[0] < _SENT_BELOW:
+        options[ADDITIONAL] = deepcopy(_SENT[tail[0] % len(_SENT)])
     for bit, (name, values) in enumerate(_EXTRA.items()):
         if chosen >> bit & 1 and bedrock.has_member("ConverseResponse", name):
             options[name] = draw(values())

@@ -13,6 +13,7 @@ from converse_harness.features.cassettes.convert import CannotImportAll, import_
 from converse_harness.features.cassettes.read import CannotImport
 from converse_harness.recordings.format.read import DamagedRecording
 from tests.features.cassettes.hand_made import BEDROCK, FIRST, HOSTS, STREAM, interaction
+from tests.features.cassettes.test_import_answers import FORMS
 from tests.features.cassettes.test_import_refusals import BROKEN
 from tests.fuzz.target import ASKED, Target, answers, body_of, folder
 
@@ -46,6 +47,8 @@ def seeds() -> Iterator[bytes]:
         }
         uri = BEDROCK + answer.request.target
         yield _cassette(number, interaction(response, uri, body=ASKED.decode(), headers={"Host": ["x"]}))
+        yield body  # an answer without its request, if it is JSON
+    yield from (text.encode() for _, text in FORMS.values())
     yield FIRST.encode()
     yield gzip.compress(FIRST.encode(), mtime=0)
     packed = {"string": gzip.compress(STREAM, mtime=0)}

@@ -206,7 +206,7 @@ def test_what_a_proxy_compressed_is_replayed_as_the_client_read_it(
         "query": "trace=1",
         "request": {"messages": []},
     }
-    assert recording(made).exchanges[0].head.keys() == {"t", "status", "body"}
+    assert recording(made).exchanges[0].head.keys() == {"t", "status", "requestId", "body"}
     assert replayed_bodies(made) == [ANSWER]
 
 

@@ -14,6 +14,8 @@ import pytest
 
 from converse_harness import recording, reply
 from converse_harness.cli import main
+from converse_harness.features.cassettes.other_tools import OTHER_KINDS
+from converse_harness.features.cassettes.read import READ
 from tests.cli.test_record_command import check_help_of_redact
 from tests.features.cassettes.hand_made import ANSWER, BEDROCK, MEND, NOVA, interaction, written
 from tests.recordings.review.test_show import check_usage
@@ -58,7 +60,7 @@ def test_a_folder_is_mirrored_and_the_report_says_what_became_of_it(
             "1 exchange, 1 equal byte for byte; 1 left alone"
         ),
         "5 exchanges in 3 recordings: 4 equal byte for byte, 1 re-serialised.",
-        "Re-serialised: the cassette holds parsed JSON and no bytes; spacing and order of keys are ours.",
+        "Re-serialised: the file holds parsed JSON and no bytes; spacing and order of keys are ours.",
         "Nothing of Bedrock in 2 files.",
         "4 interactions left alone: 3 to api.openai.com, 1 to localhost:4000.",
     ]
@@ -183,6 +185,18 @@ OTHERS = {
     "go-vcr": "---\nversion: 1\ninteractions:\n- request:\n    form: {}\n    url: https://x\n  response: {}\n",
     "PHP-VCR": "\n-\n    request:\n        method: GET\n        url: 'https://x'\n    response: {}\n",
     "WireMock": '{"id": "1", "request": {"urlPath": "/model/x/converse"}, "response": {"status": 200}}',
+    "WireMock ": "name: x\nrequest:\n  method: POST\n  urlPath: /model/x/converse\nresponse:\n  body: {{x}}\n",
+    "responses": "responses:\n- response:\n    auto_calculate_content_length: false\n    body: ''\n",
+    "Keploy": "version: api.keploy.io/v1beta1\nkind: Http\nname: test-1\n",
+    "moto's recorder": '{"headers": {"Host": "x"}, "method": "POST", "url": "https://x/", "body": "{}"}\n' * 2,
+    "placebo": '{"status_code": 200, "data": {"ResponseMetadata": {}, "output": {"message": {}}}}',
+    "req_llm": '{"captured_at": "2026-09-12", "chunks": [{"b64": "AA=="}], "model_spec": "amazon_bedrock:x", '
+    '"request": {"canonical_json": {}, "url": "https://x"}, "response": {"body": null}}',
+    "the AI SDK, a call with its answer in base64": '{"capturedAt": "2026", "response": {"bodyBase64": "AA=="}}',
+    "aimock": '{"fixtures": [{"match": {}, "response": {"content": "Hello!"}}]}',
+    "a client that kept only an error's message": '{\n  "message": "The model said \\"no\\"."\n}\n',
+    "Anthropic's Messages API": '{"id": "msg_1", "type": "message", "role": "assistant", "content": []}',
+    "OpenAI's Chat Completions API": '{"id": "chatcmpl-1", "object": "chat.completion", "choices": []}',
     "Polly.js or another that writes HAR": '{"log": {"_recordingName": "x", "entries": []}}',
     "MockServer": '[{"httpRequest": {"path": "/model/x/converse"}, "httpResponse": {}}]',
     "Mountebank": '{"port": 4545, "protocol": "http", "stubs": []}',
@@ -191,20 +205,26 @@ OTHERS = {
 }
 
 
+def test_every_kind_that_is_told_has_an_example() -> None:
+    assert {tool.strip() for tool in OTHERS} == set(OTHER_KINDS)
+
+
 @pytest.mark.parametrize("tool", OTHERS)
 def test_files_of_another_tool_are_told_by_its_name(
     tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    kind = "yaml" if OTHERS[tool][0] in "-\nw" else "json"
+    kind, name = "json" if OTHERS[tool][0] in "[{" else "yaml", tool.strip()
     Path("many").mkdir()
     for number in range(3):
         Path(f"many/{number}.{kind}").write_text(OTHERS[tool])
     assert main(["import", "many"]) == 1
-    assert capsys.readouterr() == (f"0 exchanges in 0 recordings.\n3 files of {tool}; import reads vcrpy's.\n", "")
+    out, err = capsys.readouterr()
+    advice = OTHER_KINDS[name].advice
+    assert (out, err) == (f"0 exchanges in 0 recordings.\n3 files of {name}: not read. {advice}\n", "")
     assert main(["import", f"many/0.{kind}"]) == 1
-    said = f"many/0.{kind}:1: this is of {tool}; import reads vcrpy's cassettes. Record the session "
-    assert capsys.readouterr().err.startswith(f"converse-harness import: {said}")
+    said = f"many/0.{kind}:1: this is of {name}; import reads {READ}. {advice}\n"
+    assert capsys.readouterr().err == f"converse-harness import: {said}"
     written(tmp_path, interaction({"body": {"string": ANSWER}}), name="many/ours.yaml")
     assert main(["import", "many"]) == 0
 
@@ -280,7 +300,7 @@ def test_an_answer_that_is_not_equal_is_not_passed_over(
     ("arguments", "said"),
     [
         (["gone.yaml"], "there is no gone.yaml"),
-        (["empty"], "in empty is no file that ends in .yaml, .yml or .json, with or without .gz"),
+        (["empty"], "in empty is no file that ends in .yaml, .yml, .json or .chunks.txt, with or without .gz"),
         (["full", "-o", "x.jsonl"], "x.jsonl is one recording; for several cassettes -o is a folder"),
         (
             ["full/a.yaml", "full/a.yaml", "-o", "x.jsonl"],

@@ -38,7 +38,7 @@ BODIES: dict[str, tuple[dict[str, Any], str]] = {
         f'the body of its request is no JSON: "{{\\"messages\\": [". {REQUEST}',
     ),
     "a secret": (
-        interaction({"body": {"string": "key AKIAIOSFODNN7EXAMPLE"}}),
+        interaction({"body": {"string": "key AKIAQ7EXAMPLEKEYABCD"}}),
         f'the body of its response is no JSON and no event stream: "key ***". {RESPONSE}',
     ),
 }

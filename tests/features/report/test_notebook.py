@@ -6,7 +6,7 @@ import pytest
 from converse_harness import Reply, fake_converse, faults, reply
 from tests.features.report.test_viewer import Parsed
 
-KEY = "AK" + "IAIOSFODNN7EXAMPLE"
+KEY = "AK" + "IAQ7EXAMPLEKEYABCD"
 
 
 def notebook(shown: object) -> Parsed:

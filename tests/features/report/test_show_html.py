@@ -10,7 +10,7 @@ from tests.features.report.test_viewer import MARKUP, Parsed
 from tests.recordings.damaged import ANSWER, CALL, HEAD, HEADER, REFUSED, START, STREAM, TEXT, THROTTLED, text
 
 RECORDINGS = Path(__file__).parents[3] / "recordings"
-KEY = "AK" + "IAIOSFODNN7EXAMPLE"
+KEY = "AK" + "IAQ7EXAMPLEKEYABCD"
 SECOND = {"call": 2, "operation": "Converse", "modelId": "m", "request": {"messages": []}}
 
 

@@ -1,6 +1,7 @@
-"""What AWS sent and was asked holds no secret once accounts are masked: nothing is refused, nothing else changed.
+"""What AWS sent and was asked holds no secret but accounts: nothing is refused, nothing else changed.
 
-Compared with: 378 published recordings of Converse and ConverseStream, in which all accounts are 123456789012.
+Compared with: 378 published recordings of Converse and ConverseStream, in which all accounts are 123456789012, the one
+of AWS's documentation. For some tests another account takes its place.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from converse_harness.recordings.redaction import Redacted
 from converse_harness.secrets.accounts import stand_in
 from converse_harness.stream.http import Request
 
-ACCOUNT = "123456789012"
+DOCUMENTED, ACCOUNT = "123456789012", "210987654321"
 
 
 @pytest.fixture(scope="module")
@@ -40,28 +41,40 @@ def _heard(known: dict[str, dict[str, object]]) -> CapturedExchange:
     return CapturedExchange(sent, status=int(str(response["status"])), headers=kept, pieces=[(body, 0.1)])
 
 
+Cleaned = dict[str, tuple[list[Line], Redacted]]
+
+
 @pytest.fixture(scope="module")
-def cleaned(captured: dict[str, CapturedExchange]) -> dict[str, tuple[list[Line], Redacted]]:
-    """The lines of each interaction, and what is written in place of them."""
-    lines = {name: exchange_lines(each, 1) for name, each in captured.items()}
+def cleaned(captured: dict[str, CapturedExchange]) -> Cleaned:
+    """The lines of each interaction with an account that is somebody's, and what is written in place of them."""
+    lines = {name: with_account(exchange_lines(each, 1)) for name, each in captured.items()}
     return {name: (each, Redaction().redacted(each)) for name, each in lines.items()}
 
 
-def test_nothing_is_taken_for_a_secret(cleaned: dict[str, tuple[list[Line], Redacted]]) -> None:
+def with_account(lines: list[Line]) -> list[Line]:
+    made: list[Line] = json.loads(json.dumps(lines).replace(DOCUMENTED, ACCOUNT))
+    return made
+
+
+def test_the_account_of_the_documentation_is_left_alone(captured: dict[str, CapturedExchange], tmp_path: Path) -> None:
+    with_accounts = [each for each in captured.values() if DOCUMENTED in repr(each)]
+    assert with_accounts
+    writer = SessionWriter(tmp_path / "accounts.jsonl", captured=with_accounts)
+    writer.save()
+    assert (writer.written.masked, writer.written.left_out) == ((), ())
+    text = (tmp_path / "accounts.jsonl").read_text()
+    assert DOCUMENTED in text
+    assert stand_in(1) not in text
+
+
+def test_nothing_is_taken_for_a_secret(cleaned: Cleaned) -> None:
     found = {name: {leak.kind for leak in redacted.found} for name, (_, redacted) in cleaned.items()}
     with_accounts = {name for name, kinds in found.items() if kinds}
     assert {kind for kinds in found.values() for kind in kinds} == {"an AWS account id"}
     assert with_accounts == {name for name, (lines, _) in cleaned.items() if ACCOUNT in json.dumps(lines)}
 
 
-def test_nothing_but_accounts_is_changed(cleaned: dict[str, tuple[list[Line], Redacted]]) -> None:
+def test_nothing_but_accounts_is_changed(cleaned: Cleaned) -> None:
     for name, (lines, redacted) in cleaned.items():
         masked: list[Line] = json.loads(json.dumps(lines).replace(ACCOUNT, stand_in(1)))
         assert redacted.lines == masked, name
-
-
-def test_no_account_is_written(captured: dict[str, CapturedExchange], tmp_path: Path) -> None:
-    with_accounts = [each for each in captured.values() if ACCOUNT in repr(each)]
-    assert with_accounts
-    SessionWriter(tmp_path / "accounts.jsonl", captured=with_accounts).save()
-    assert ACCOUNT not in (tmp_path / "accounts.jsonl").read_text()

@@ -15,7 +15,7 @@ from tests.products import covering
 from tests.secrets.planted import LONG, in_zip
 from tests.secrets.terminals import SHAPES
 
-KEY = "AK" + "IAIOSFODNN7EXAMPLE"
+KEY = "AK" + "IAQ7EXAMPLEKEYABCD"
 OWN = "correct-horse-battery-staple-of-this-process"
 ACCOUNT = "210987654321"
 PRIVATE = "\n".join([*[LONG[:32] * 2] * 5, LONG[:20]])
@@ -238,7 +238,7 @@ def test_tests_without_a_fake_are_left_alone(
 
         def test_it({fixtures}):
             {body}
-            assert "AKIA" "IOSFODNN7EXAMPLE" == ""
+            assert "AKIA" "Q7EXAMPLEKEYABCD" == ""
         """
     )
     result = project.runpytest()

@@ -16,8 +16,8 @@ from tests.plugin.upstream import Upstream
 
 TOKEN = "gh" + "p_" + "a1B2" * 9
 OTHER = "gh" + "p_" + "c3D4" * 9
-KEY = "AK" + "IAIOSFODNN7EXAMPLE"
-SECRET_KEY = "wJalrXUtnFEMI/K7MDENG/" + "bPxRfiCYEXAMPLEKEY"
+KEY = "AK" + "IAQ7EXAMPLEKEYABCD"
+SECRET_KEY = "wJalrXUtnFEMI/K7MDENG/" + "bPxRfiCYNobodysKey"
 OWN = "correct-hörse-of-this-process"
 ACCOUNT = "210987654321"
 ENCODED = base64.b64encode(KEY.encode()).decode()
@@ -32,7 +32,7 @@ VARIANTS = """
     from agent import ask
     from converse_harness import fake_converse
 
-    TOKEN, OTHER, KEY = "gh" "p_" + "a1B2" * 9, "gh" "p_" + "c3D4" * 9, "AK" "IAIOSFODNN7EXAMPLE"
+    TOKEN, OTHER, KEY = "gh" "p_" + "a1B2" * 9, "gh" "p_" + "c3D4" * 9, "AK" "IAQ7EXAMPLEKEYABCD"
     both = pytest.mark.parametrize("token", [TOKEN, OTHER])
     recorded = pytest.mark.converse_recording
     parametrize = pytest.mark.parametrize
@@ -93,7 +93,7 @@ VARIANTS = """
         with fake_converse():
             pass
 
-    @parametrize("aws_secret_access_key", ["wJalrXUtnFEMI/K7MDENG/" "bPxRfiCYEXAMPLEKEY"])
+    @parametrize("aws_secret_access_key", ["wJalrXUtnFEMI/K7MDENG/" "bPxRfiCYNobodysKey"])
     def test_by_name(converse, aws_secret_access_key):
         pass
 

@@ -199,7 +199,7 @@ def assert_absent(folder: Path, secret: str) -> None:
 def test_secrets_in_any_field_are_found(
     where: str, every: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
+    own = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYNobodysKey"
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", own)
     names, captured = zip(*list(EVERYWHERE[where](f"{own} {REFUSED[TOKEN]}"))[::every], strict=True)
     assert len(names) > 100

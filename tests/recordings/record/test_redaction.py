@@ -34,7 +34,7 @@ from converse_harness.stream.frames import Frame, Header, HeaderType, decode, en
 from converse_harness.stream.http import Request
 from tests.secrets.planted import MASKED, SECRET_PARTS
 
-ADA, BOB, EVE = "210987654321", "999988887777", "012345678901"
+ADA, BOB, EVE = "210987654321", "999988887777", "098765432101"
 """Accounts; numbers may begin with 0."""
 
 FIRST, SECOND = stand_in(1), stand_in(2)

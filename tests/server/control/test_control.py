@@ -352,7 +352,7 @@ def test_an_error_of_a_function_is_told_with_its_type_and_without_secrets(client
     fake = client.opened()
 
     def answers(call: object) -> Any:
-        raise LookupError("arn:aws:bedrock:us-east-1:123456789012:x")
+        raise LookupError("arn:aws:bedrock:us-east-1:210987654321:x")
 
     fake.script(answers)
     exchange(fake)

@@ -185,9 +185,9 @@ class Model:
     accepted `maxTokens`, 0 if unknown. `merges`: the model treats consecutive messages of one role as one message.
     `tools_tokens` is the number of tokens that the service adds to a request with tools, 0 if unknown. `tokens_ratio`
     compares the tokens of a text with those of the same text for Claude Haiku 4.5 and Sonnet 4.6; it is 1 if unknown.
-    `caching` is None if the model caches nothing, or if this is not known. `tool_types`, `tool_ids` and `counters` are forms of
-    its answers; `cut` is the name of the family that describes how its answers are cut into deltas. `listed` are the
-    complete ids of these models in AWS's list.
+    `caching` is None if the model caches nothing, or if this is not known. `tool_types`, `tool_ids` and `counters` are
+    forms of its answers; `cut` is the name of the family that describes how its answers are cut into deltas. `listed`
+    are the complete ids of these models in AWS's list.
     """
 
     ids: str

@@ -1,4 +1,4 @@
-"""`converse-harness import`: convert vcrpy cassettes, single files or whole folders, to recordings."""
+"""`converse-harness import`: convert vcrpy cassettes and saved answers, files or whole folders, to recordings."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ from converse_harness.cli.terminal import (
 )
 from converse_harness.errors import ConverseHarnessError, SecretFound
 from converse_harness.features.cassettes.convert import CannotImportAll, Hosts, ImportVerdict, import_cassette
+from converse_harness.features.cassettes.other_tools import OTHER_KINDS
 from converse_harness.features.cassettes.read import CannotImport, NoCassette, OtherTool
 from converse_harness.intercept.guard.hosts import is_bedrock_host
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.shell import quoted
 from converse_harness.words import counted
 
-_CASSETTES: Final = re.compile(r"\.(?:yaml|yml|json)(?:\.gz)?$", re.IGNORECASE)
+_CASSETTES: Final = re.compile(r"(?:\.(?:yaml|yml|json)|(?<=\.chunks)\.txt)(?:\.gz)?$", re.IGNORECASE)
 """Matches the end of a cassette's file name. In the name of the recording, `.jsonl` replaces it.
 
-A file in a folder is imported only if its name has such an end.
+A file in a folder is imported only if its name has such an end. `.chunks.txt` is the end of the AI SDK's files.
 """
 
 _SHOWN_HOSTS: Final = 5
@@ -47,7 +48,9 @@ def _host(text: str) -> str:
 
 
 DESCRIPTION: Final = (
-    "Make recordings of vcrpy's cassettes: YAML or JSON, plain or gzip, as pytest-recording and others write them. "
+    "Make recordings of vcrpy's cassettes: YAML or JSON, plain or gzip, as pytest-recording and others write them; and "
+    "of answers without a request: what `aws bedrock-runtime converse` prints, what boto3 returned, as JSON, or the "
+    "events of a stream, in a list or one on each line. Any request gets such an answer. "
     "Interactions with Bedrock become exchanges, in their order; others are left alone and counted. What is written is "
     "read again, and each answer that it replays compared with the cassette's. A cassette has no times: a recording of "
     "one is without pauses, each event in a chunk of its own. What was compressed on its way is decoded. Tags in YAML "
@@ -69,6 +72,11 @@ ARGUMENTS: Final[Arguments] = {
         "help": "a host that passes on to Bedrock: a proxy, a VPC endpoint with a name of its own, a server of a test "
         "(NAME or NAME:PORT, can be given again); also what a filter put in its place, such as '<HOST>'",
     },
+    "--model": {
+        "metavar": "ID",
+        "default": "",
+        "help": "the model of answers without a request; only calls of this model get them (default: calls of any)",
+    },
     **REDACT,
     "--force": {"action": "store_true", "help": "overwrite recordings that are there already"},
 }
@@ -81,7 +89,7 @@ def run(given: argparse.Namespace) -> int:
     """
     redaction = redaction_of("import", given.redact)
     jobs = list(_jobs(given.paths, given.output))
-    work = _Import(Hosts(is_bedrock_host, frozenset(given.host)), redaction, given.force)
+    work = _Import(Hosts(is_bedrock_host, frozenset(given.host)), redaction, given.force, given.model)
     for lines, problem in with_progress(work.one, jobs, "cassettes"):
         for line in problem.splitlines():
             complain("import", line)
@@ -115,7 +123,7 @@ def _jobs(paths: Sequence[Path], output: Path | None) -> Iterator[_Job]:
             found = sorted(each for each in path.rglob("*") if _CASSETTES.search(each.name) and each.is_file())
             if not found:
                 raise UsageFailed(
-                    f"import: in {path} is no file that ends in .yaml, .yml or .json, with or without .gz"
+                    f"import: in {path} is no file that ends in .yaml, .yml, .json or .chunks.txt, with or without .gz"
                 )
         elif not path.exists():
             raise UsageFailed(f"import: there is no {path}")
@@ -140,19 +148,21 @@ class _Import:
 
     `written` maps each written recording to its cassette. `verdicts` counts the imported exchanges by ImportVerdict,
     `alone` the ignored interactions by host, and `others` the files of other tools by tool. `without` is the number of
-    files without calls to Bedrock, `refused` is the number of failed imports. `no_json` contains a text for each body
-    that is not JSON.
+    files without calls to Bedrock, `refused` is the number of failed imports, and `without_request` that of answers
+    whose request is not known. `no_json` contains a text for each body that is not JSON.
     """
 
     hosts: Hosts
     redaction: Redaction
     force: bool
+    model_id: str = ""
     written: dict[Path, Path] = field(default_factory=dict[Path, Path])
     verdicts: Counter[ImportVerdict] = field(default_factory=Counter[ImportVerdict])
     alone: Counter[str] = field(default_factory=Counter[str])
     others: Counter[str] = field(default_factory=Counter[str])
     without: int = 0
     refused: int = 0
+    without_request: int = 0
     no_json: list[str] = field(default_factory=list[str])
 
     def one(self, job: _Job) -> tuple[Sequence[str], str]:
@@ -176,7 +186,7 @@ class _Import:
         if job.target.exists() and not self.force:
             raise CannotImport(job.source, 1, f"{job.target} is there already.", "--force overwrites it.")
         try:
-            imported = import_cassette(job.source, job.target, self.hosts, self.redaction)
+            imported = import_cassette(job.source, job.target, self.hosts, self.redaction, self.model_id)
         except NoCassette as error:
             if job.named:
                 raise
@@ -186,6 +196,7 @@ class _Import:
                 self.without += 1
             return []
         self.no_json += imported.no_json
+        self.without_request += imported.without_request
         self.alone.update(imported.alone)
         self.verdicts.update(imported.verdicts)
         if not imported.verdicts:
@@ -201,9 +212,12 @@ class _Import:
         exchanges, made = counted(self.verdicts.total(), "exchange"), counted(len(self.written), "recording")
         yield f"{exchanges} in {made}{': ' * bool(self.verdicts)}{_details(self.verdicts)}."
         if self.verdicts["re-serialised"]:
-            yield "Re-serialised: the cassette holds parsed JSON and no bytes; spacing and order of keys are ours."
+            yield "Re-serialised: the file holds parsed JSON and no bytes; spacing and order of keys are ours."
+        if self.without_request:
+            of = f"of {self.model_id}" if self.model_id else "of any model; --model ID names one"
+            yield f"{counted(self.without_request, 'answer')} without a request: each answers the next call {of}."
         for tool, count in self.others.most_common():
-            yield f"{counted(count, 'file')} of {tool}; import reads vcrpy's."
+            yield f"{counted(count, 'file')} of {tool}: not read. {OTHER_KINDS[tool].advice}"
         if self.without:
             yield f"Nothing of Bedrock in {counted(self.without, 'file')}."
         if self.alone:

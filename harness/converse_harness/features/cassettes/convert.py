@@ -1,24 +1,38 @@
-"""Import vcrpy cassettes: convert the exchanges with Bedrock to a recording, and ignore all other exchanges."""
+"""Import vcrpy cassettes and saved answers: make a recording of the exchanges with Bedrock, and ignore all others."""
 
 from __future__ import annotations
 
 import base64
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import partial
+from hashlib import shake_256
 from pathlib import Path
 from typing import Any, Final, Literal
+from uuid import UUID
 
 from converse_harness.endpoint.operations import Route, control_route, route
 from converse_harness.errors import DamagedData
-from converse_harness.features.cassettes.read import CannotImport, Interaction, check_tool, kind_of, read_cassette
+from converse_harness.features.cassettes.answers import BadAnswer, SavedAnswer, path_of, saved_answers
+from converse_harness.features.cassettes.read import (
+    CannotImport,
+    Interaction,
+    check_tool,
+    kind_of,
+    read_cassette,
+    text_of,
+)
 from converse_harness.json_values import is_array, is_object, member_of, parsed_json
 from converse_harness.recordings.format.exchanges import reply_of
 from converse_harness.recordings.format.lines import compact
 from converse_harness.recordings.format.read import read
 from converse_harness.recordings.record.captured import JSON, STREAM, CapturedExchange, exchange_lines
-from converse_harness.recordings.record.write import SessionWriter, said_of_masked
+from converse_harness.recordings.record.write import SessionWriter, imported_header, said_of_masked
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.reply.body import shorten
 from converse_harness.secrets.encodings import CODINGS, GZIP, MAX_BODY, MAX_FILE, CannotUnpack, unpack
@@ -91,6 +105,8 @@ class Imported:
     """A text for each body that is neither JSON nor a stream: the place of the body in the cassette, its beginning, and
     advice.
     """
+    without_request: int = 0
+    """The number of answers whose request is not known."""
 
 
 @dataclass(slots=True)
@@ -104,16 +120,27 @@ class _Tracks:
     alone: Counter[str] = field(default_factory=Counter[str])
     problems: list[str] = field(default_factory=list[str])
     no_json: list[str] = field(default_factory=list[str])
+    dates: list[str] = field(default_factory=list[str])
+    """The values of the header Date of the answers."""
+
+    def add(self, captured: CapturedExchange, headers: Sequence[tuple[str, str]], *, reserialised: bool) -> None:
+        """Add an exchange whose answer had these headers."""
+        made = tuple(_kept_headers(headers, captured.status, captured.body, len(self.captured)))
+        self.captured.append((replace(captured, headers=made), reserialised))
+        self.dates += (value for key, value in headers if key.lower() == "date")
 
 
 class CannotImportAll(DamagedData):
     """Raised for a cassette if interactions cannot be imported; the message has a line for each such interaction."""
 
 
-def import_cassette(source: Path, target: Path, hosts: Hosts, redaction: Redaction | None = None) -> Imported:
+def import_cassette(
+    source: Path, target: Path, hosts: Hosts, redaction: Redaction | None = None, model_id: str = ""
+) -> Imported:
     """Write the Bedrock exchanges of the cassette `source` to the recording `target`; compare the answers in both.
 
-    Nothing is written if the cassette has no Bedrock exchange.
+    Nothing is written if the cassette has no Bedrock exchange. If `source` contains answers without their requests, any
+    request gets them in the recording: of the model `model_id`, or of any model if it is empty.
 
     A cassette contains no times and no chunks. So all times in the recording are 0, and each frame of a stream is a
     chunk. Secrets are masked, and the replacements of `redaction` are made, as in any recording. Raises CannotImport,
@@ -121,7 +148,13 @@ def import_cassette(source: Path, target: Path, hosts: Hosts, redaction: Redacti
     secret.
     """
     tracks = _Tracks()
-    for number, interaction in enumerate(read_cassette(source), 1):
+    saved = _saved(source)
+    for answer in saved:
+        sent = Request("POST", path_of(answer, model_id), (), b"")
+        pieces = [(piece, 0.0) for piece in answer.pieces]
+        captured = CapturedExchange(sent, answer.operation, answer.status, pieces=pieces, any_request=True)
+        tracks.add(captured, answer.headers, reserialised=True)
+    for number, interaction in enumerate([] if saved else read_cassette(source), 1):
         before = len(tracks.captured)
         try:
             _take(interaction, hosts, tracks)
@@ -134,11 +167,30 @@ def import_cassette(source: Path, target: Path, hosts: Hosts, redaction: Redacti
         raise CannotImportAll("\n".join(tracks.problems))
     if not tracks.captured:
         return Imported((), tracks.alone)
-    captured = [each for each, _ in tracks.captured]
-    writer = SessionWriter(target, redaction=redaction or Redaction(), captured=captured, exact=True)
+    all_captured = [each for each, _ in tracks.captured]
+    made_header = partial(imported_header, _first(tracks.dates))
+    writer = SessionWriter(
+        target, redaction=redaction or Redaction(), captured=all_captured, exact=True, header=made_header
+    )
     writer.save()
     masked = said_of_masked(writer.written.masked, target)
-    return Imported(tuple(_verdicts(target, tracks)), tracks.alone, masked, tuple(tracks.no_json))
+    return Imported(tuple(_verdicts(target, tracks)), tracks.alone, masked, tuple(tracks.no_json), len(saved))
+
+
+def _saved(source: Path) -> list[SavedAnswer]:
+    try:
+        return saved_answers(text_of(source))
+    except BadAnswer as error:
+        raise CannotImport(source, 1, str(error)) from error
+
+
+def _first(dates: Sequence[str]) -> datetime | None:
+    """Return the earliest of some values of the header Date; values that are no dates are ignored."""
+    found: list[datetime] = []
+    for each in dates:
+        with suppress(ValueError):
+            found.append(parsedate_to_datetime(each).astimezone(UTC))
+    return min(found, default=None)
 
 
 def _without_json(captured: CapturedExchange) -> Iterator[str]:
@@ -201,8 +253,7 @@ def _take(interaction: Interaction, hosts: Hosts, tracks: _Tracks) -> None:
     plain = body if reserialised else _decoded(body, headers, min(MAX_BODY, tracks.room))
     tracks.room -= 0 if plain is body else len(plain)
     pieces = [(piece, 0.0) for piece in pieces_of(plain)]
-    kept = tuple(_kept_headers(headers, status, plain))
-    tracks.captured.append((CapturedExchange(sent, known.operation, status, kept, pieces=pieces), reserialised))
+    tracks.add(CapturedExchange(sent, known.operation, status, pieces=pieces), headers, reserialised=reserialised)
 
 
 # The code below reads the parts of one interaction.
@@ -303,15 +354,20 @@ def _decoded(body: bytes, headers: tuple[tuple[str, str], ...], most: int) -> by
         raise _Unreadable(f"the body of its response {error}.") from error
 
 
-def _kept_headers(headers: tuple[tuple[str, str], ...], status: int, body: bytes) -> Iterator[tuple[str, str]]:
+def _kept_headers(
+    headers: Sequence[tuple[str, str]], status: int, body: bytes, number: int
+) -> Iterator[tuple[str, str]]:
     """Yield the headers of a response, except those in _DROPPED.
 
-    A missing Content-Type or error name is derived from the body.
+    A missing Content-Type or error name is derived from the body. A missing request id is made, always the same for the
+    same body and number, because clients of AWS show it.
     """
     known = {key.lower() for key, _ in headers}
     yield from ((key, value) for key, value in headers if key.lower() not in _DROPPED)
     if "content-type" not in known:
         yield "Content-Type", STREAM if status == 200 and _frame_length(body, 0) else JSON
+    if "x-amzn-requestid" not in known:
+        yield "x-amzn-RequestId", str(UUID(bytes=shake_256(body + b"|%d" % number).digest(16), version=4))
     if status >= 400 and "x-amzn-errortype" not in known:
         # In older AWS protocols the name of an error is in its body, not in a header.
         name = str(member_of(parsed_json(body), "__type") or "").rpartition("#")[2].partition(":")[0]

@@ -7,17 +7,18 @@ The module reads two layouts: `{"interactions": [{"request", "response"}, ...]}`
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from converse_harness.errors import DamagedData
+from converse_harness.features.cassettes.other_tools import OTHER_KINDS, other_kind
 from converse_harness.json_values import is_array, is_object, member_of, object_of, repeated
 from converse_harness.secrets.encodings import GZIP, MAX_FILE, CannotUnpack, unpack
 
 _VERSION: Final = 1
 
+READ: Final = "vcrpy's cassettes, answers of Converse, and events of ConverseStream"
 _MEND: Final = "Mend it, or record the cassette again."
 _DECODER: Final = json.JSONDecoder()
 
@@ -45,11 +46,10 @@ class NoCassette(CannotImport):
 
 
 class OtherTool(NoCassette):
-    """Raised for a file that a tool other than vcrpy recorded; `tool` is the name of the tool."""
+    """Raised for a file of a kind in OTHER_KINDS; `tool` is the name of this kind."""
 
     def __init__(self, path: object, tool: str) -> None:
-        advice = "Record the session again with converse-harness, or with vcrpy."
-        super().__init__(path, 1, f"this is of {tool}; import reads vcrpy's cassettes.", advice)
+        super().__init__(path, 1, f"this is of {tool}; import reads {READ}.", OTHER_KINDS[tool].advice)
         self.tool = tool
 
 
@@ -67,18 +67,17 @@ def read_cassette(path: Path) -> list[Interaction]:
     Raises CannotImport, and OSError for a file that cannot be read.
     """
     try:
-        return _read(_text_of(path), path)
+        return _read(text_of(path), path)
     except CannotImport:
         check_tool(path)
         raise
 
 
 def check_tool(path: Path) -> None:
-    """Raise OtherTool if a tool other than vcrpy recorded this file. Raises CannotImport if the file is not text."""
-    beginning = _text_of(path)[:_BEGINNING].lstrip()
-    for tool, pattern in _TOOLS.items():
-        if re.match(pattern, beginning, re.MULTILINE):
-            raise OtherTool(path, tool)
+    """Raise OtherTool if this file is of a kind in OTHER_KINDS. Raises CannotImport if the file is not text."""
+    tool = other_kind(text_of(path))
+    if tool is not None:
+        raise OtherTool(path, tool)
 
 
 def _read(text: str, path: Path) -> list[Interaction]:
@@ -99,7 +98,11 @@ def kind_of(value: object) -> str:
     return _KINDS.get(type(value), "a mapping" if isinstance(value, dict) else "of another kind")
 
 
-def _text_of(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """Return the text of a file, decompressed if necessary.
+
+    Raises CannotImport, and OSError for a file that cannot be read.
+    """
     data = path.read_bytes()
     if data.startswith(GZIP):
         try:
@@ -194,27 +197,3 @@ def _next(text: str, at: int) -> int:
     while text[at] in " \t\r\n,:":
         at += 1
     return at
-
-
-# The patterns below recognise files that other tools recorded, so that an error can name the tool.
-
-_YAML: Final = r"(?:---\s*\n)?"
-_TOOLS: Final[Mapping[str, str]] = {
-    "Ruby's VCR": _YAML + r"http_interactions:",
-    "betamax": r'\{\s*"http_interactions":',
-    "httpmock, which rig uses": _YAML + r"when:\s[\s\S]*?^then:\s",
-    "go-vcr": _YAML + r"(?:version: \d\n)?interactions:\n(?![\s\S]*^ +uri:)[\s\S]*?^ +url:",
-    "PHP-VCR": _YAML + r"-\s+request:\s*\n\s+method:[^\n]*\n\s+url:",
-    "WireMock": r'\{[\s\S]{0,999}?(?:"mappings":\s*\[|"request":\s*\{[\s\S]{0,999}?"url\w*":)',
-    "Polly.js or another that writes HAR": r'\{\s*"log":\s*\{',
-    "MockServer": r'[\[{][\s\S]{0,999}?"httpRequest":\s*\{',
-    "Mountebank": r'\{[\s\S]{0,999}?"(?:imposters|stubs)":\s*\[',
-    "Hoverfly": r'\{\s*"data":\s*\{\s*"pairs":\s*\[',
-    "nock": r'\[\s*\{\s*"scope":',
-}
-"""Maps the name of each tool to a pattern that matches the beginning of its files. The patterns are based on the tools'
-documentation and on files in public repositories.
-"""
-
-_BEGINNING: Final = 64 * 1024
-"""The number of characters at the beginning of a file that the patterns of _TOOLS are compared with."""

@@ -109,6 +109,8 @@ def ask_again(upstream: Upstream, exchange: RecordedExchange, folder: Path, reda
 def _why_not(exchange: RecordedExchange) -> str:
     """Return the reason why a request cannot be asked again, or its answer not be compared; otherwise ""."""
     call, head = exchange.call, exchange.head
+    if exchange.any_request:
+        return "its request is not known"
     if exchange.operation not in _ASKED:
         return f"{exchange.operation} asks no model"
     if "failed" in head:

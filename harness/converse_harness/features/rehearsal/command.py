@@ -73,7 +73,8 @@ def _rehearse(path: Path, report: RehearsalReport) -> None:
     """Add the requests of a recording to the report. Equal requests to one model are added only once."""
     asked: dict[str, Asked] = {}
     seen: set[str] = set()
-    exchanges = [each for each in session_in(path, _TROUBLE).exchanges if each.operation in CONVERSATIONS]
+    known = (each for each in session_in(path, _TROUBLE).exchanges if not each.any_request)
+    exchanges = [each for each in known if each.operation in CONVERSATIONS]
     answered = {_key(each) for each in exchanges if each.head.get("status") == HTTPStatus.OK}
     for exchange in exchanges:
         name = f"{path} call {exchange.call['call']}"

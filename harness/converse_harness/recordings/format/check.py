@@ -143,7 +143,7 @@ def _call_problems(line: Line, number: int, *, newer: bool) -> Iterator[str]:
         close = hint(operation, bedrock.operations(), ", for instance")
         yield f'"operation" is {said(operation)}, which botocore {bedrock.botocore_version()} does not have; {close}'
     named = others if known is None else known
-    label = Key("name", f"a label in the path of {operation}", required=True)
+    label = Key("name", f"a label in the path of {operation}", required="anyRequest" not in line)
     yield from _problems("call", line, dict.fromkeys(named, label))
     if type(line["call"]) is int and line["call"] != number:
         yield f'"call" is {line["call"]}; the calls are numbered from 1, and this is call {number}.'

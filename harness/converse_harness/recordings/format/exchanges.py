@@ -109,6 +109,13 @@ class RecordedExchange:
         return object_of(self.call.get("request"))
 
     @property
+    def any_request(self) -> bool:
+        """Whether the request is not known, so that any call of the operation, and of the model if one is named, gets
+        the answer.
+        """
+        return "anyRequest" in self.call
+
+    @property
     def faults(self) -> list[str]:
         """The deliberate faults of the answer, as texts, which the line of the call declares."""
         return list(self.call.get("faults", ()))

@@ -338,6 +338,10 @@ def _is_name(value: object) -> bool:
     return is_text(value) and value != ""
 
 
+def _is_true(value: object) -> bool:
+    return value is True
+
+
 def _is_base64(value: Any) -> bool:
     try:
         base64.b64decode(value, validate=True)
@@ -360,6 +364,7 @@ TYPES: Final[Mapping[str, Type]] = {
     "status": Type("an HTTP status from 200 to 599", _whole(200, 599)),
     "padding": Type(f"a length from 0 to {len(PADDING)}", _whole(0, len(PADDING))),
     "bool": Type("true or false", _is_a(bool)),
+    "true": Type("true", _is_true),
     "text": Type("a text", is_text),
     "name": Type("a text that is not empty", _is_name),
     "texts": Type("a list of texts, none of them empty", _list_of(_is_name)),
@@ -400,7 +405,8 @@ KINDS: Final[Mapping[str, LineKind]] = {
         {
             "format": Key("format", "marks the file as a recording", required=True),
             "version": Key("number", "the version of the format", required=True),
-            "recorded": Key("text", "when it was recorded, in UTC"),
+            "recorded": Key("text", "when it was recorded, in UTC; of an import the date of its first answer"),
+            "imported": Key("text", "when it was imported, in UTC; absent if it was recorded"),
             "by": Key("text", "the program that wrote it"),
             "botocore": Key("text", "the version of botocore whose model its answers were checked against"),
         },
@@ -424,6 +430,7 @@ KINDS: Final[Mapping[str, LineKind]] = {
             "faults": Key("texts", "what is illegal in the answer on purpose; otherwise an illegal answer is refused"),
             # Here and not in the header, so that the list goes with the exchange if it is moved or kept.
             "masked": Key("texts", "where an unexpected secret was replaced by ***, and its kind"),
+            "anyRequest": Key("true", "true if the request is not known: any call of the operation gets the answer"),
             "parts": Key("parts", "the parts of the request that are on other lines, messages in their order"),
             "request": Key("JSON", "the body of the request, without its parts, if it is JSON"),
             "requestText": Key("text", "the body of the request, if it is another text"),
@@ -481,7 +488,7 @@ event's members as its value.
 """
 
 ONE_OF: Final[Mapping[str, tuple[str, ...]]] = {
-    "call": ("request", "requestText", "requestBase64"),
+    "call": ("anyRequest", "request", "requestText", "requestBase64"),
     "head": ("body", "bodyText", "bodyBase64"),
     "event": ("payload", "frame"),
 }

@@ -200,7 +200,9 @@ class Search:
         found = None if replaces else self._by_rule(first, self._plain)
         if found is None and (exact or replaces):
             found = self._by_rule(first, self._masked)
-        return self._beside_masks() if found is None and exact else found
+        if found is None and exact:
+            found = self._beside_masks()
+        return self._of_any_request(first) if found is None else found
 
     def _by_rule(self, first: Slot, asked: _Asked) -> Found | None:
         """Return the exchange that answers the call by the rule. `first` is the first unplayed exchange."""
@@ -226,10 +228,22 @@ class Search:
         """
         equal = self._playing.first_with("exact", asked.exact, asked.requests)
         for slot in self._playing.slots if equal is None else (equal, *self._playing.slots):
-            if slot.left:
-                recorded = asked.requests.of(self._playing.number_of(slot))
+            number = self._playing.number_of(slot)
+            if slot.left and not self._recording.exchanges[number].any_request:
+                recorded = asked.requests.of(number)
                 if accepts(rule, recorded, asked.request, self._call) and slot.left:  # the function may make a call
                     return Found(slot, slot is equal)
+        return None
+
+    def _of_any_request(self, first: Slot) -> Found | None:
+        """Return the first unplayed exchange whose request is not known; with "order" it must be the next one.
+
+        No request is compared, so nothing of it can have changed: the exchange counts as equal.
+        """
+        for slot in (first,) if self._rule == "order" else self._playing.slots:
+            exchange = self._recording.exchanges[self._playing.number_of(slot)]
+            if slot.left and _answers_any(exchange, self._plain.request):
+                return Found(slot, is_equal=True)
         return None
 
     def _beside_masks(self) -> Found | None:
@@ -342,10 +356,12 @@ class Playing(Queue):
         requests = recording.masked if recording.replaces or rule == "exact" else recording.plain
         asked, numbers = requests.of_call(call), range(len(recording.exchanges))
         if callable(rule):
-            fits = [number for number in numbers if accepts(rule, requests.of(number), asked, call)]
+            known = (number for number in numbers if not recording.exchanges[number].any_request)
+            fits = [number for number in known if accepts(rule, requests.of(number), asked, call)]
         else:
             wanted = key(rule, asked)
             fits = [number for number in numbers if requests.key(rule, number) == wanted]
+        fits += [number for number in numbers if _answers_any(recording.exchanges[number], asked)]
         used = [slot.used_by for slot in self._all]
         state = State(recording.path, rule, recording.exchanges, used, requests.of, requests.key, recording.again)
         return missed(state, call, asked, fits)
@@ -354,6 +370,12 @@ class Playing(Queue):
         """Whether the recording contains an exchange with the operation of this call."""
         operation = asked_by(call).operation
         return any(exchange.operation == operation for exchange in self.recording.exchanges)
+
+
+def _answers_any(exchange: RecordedExchange, asked: MatchKey) -> bool:
+    """Whether an exchange answers any request, among them `asked`: of its operation, and of its model if it has one."""
+    is_asked = exchange.any_request and exchange.operation == asked.operation
+    return is_asked and exchange.model_id in ("", asked.labels.get("modelId"))
 
 
 def accepts(rule: MatchFunction, recorded: MatchKey, asked: MatchKey, call: Call) -> bool:

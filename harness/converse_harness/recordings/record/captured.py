@@ -66,6 +66,8 @@ class CapturedExchange:
     ended: End | None = None
     ended_at: float = 0.0
     running: bool = False
+    any_request: bool = False
+    """True if only the answer is known, and of the request at most the path with the model id."""
 
     @property
     def body(self) -> bytes:
@@ -130,6 +132,9 @@ def _call_line(captured: CapturedExchange, number: int) -> Line:
     known = {"method": request.method, "path": path}
     if found is not None:
         known = {"operation": found.operation, **found.path_params}
+    if captured.any_request:
+        known = {"operation": str(captured.operation), **({} if found is None else found.path_params)}
+        return {"call": number, **known, "anyRequest": True}
     kept = {name: value for name, value in request.headers if name.lower().startswith(_KEPT_REQUEST_HEADERS)}
     body = request_members(request.body) if request.body else {}
     return {"call": number, **known, **({"query": query} if query else {}), **_headers(kept), **body}

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -138,10 +138,25 @@ def _listed(places: list[str]) -> str:
 
 def header() -> Line:
     """Make the header line of a recording. Its member `recorded` is the current time."""
+    return _header({"recorded": as_text(datetime.now(UTC))})
+
+
+def imported_header(answered: datetime | None) -> Line:
+    """Make the header line of an imported recording. `answered` is the time of its first answer, if that is known."""
+    recorded = {} if answered is None else {"recorded": as_text(answered)}
+    return _header({**recorded, "imported": as_text(datetime.now(UTC))})
+
+
+def as_text(time: datetime) -> str:
+    """Return a time as the header of a recording has it: in UTC, to the second."""
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _header(times: Line) -> Line:
     return {
         "format": FORMAT,
         "version": VERSION,
-        "recorded": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        **times,
         "by": f"converse-harness {_version('converse-harness')}",
         "botocore": _version("botocore"),
     }
@@ -333,9 +348,10 @@ class SessionWriter:
     """The forwarded calls of a session and their answers. Several threads may use one writer at the same time.
 
     `save` replaces the content of `path` by the exchanges in `before` and the captured exchanges. It may be called any
-    number of times. If `keeps` is true, `before` contains the exchanges of the old file; `save` first reads them again,
-    because another process may have added some. `redaction` makes the replacements. If neither `keeps` nor `exact` is
-    true, `save` keeps an old line where the new line differs from it only in padding, times or ids.
+    number of times. `header` makes the first line. If `keeps` is true, `before` contains the exchanges of the old file;
+    `save` first reads them again, because another process may have added some. `redaction` makes the replacements. If
+    neither `keeps` nor `exact` is true, `save` keeps an old line where the new line differs from it only in padding,
+    times or ids.
     """
 
     path: Path
@@ -344,6 +360,7 @@ class SessionWriter:
     redaction: Redaction = field(default_factory=Redaction)
     captured: list[CapturedExchange] = field(default_factory=list[CapturedExchange])
     exact: bool = False
+    header: Callable[[], Line] = header
     written: SafeLines = field(default_factory=lambda: SafeLines([]))
     """The result of the last save: lines, places of masks, and exchanges left out."""
     _own: Counter[str] = field(default_factory=Counter[str])
@@ -370,7 +387,7 @@ class SessionWriter:
 
         An unfinished answer is included as far as it has arrived; a call without any answer is left out.
         """
-        lines = [header(), *(line for exchange in self.before for line in exchange.lines())]
+        lines = [self.header(), *(line for exchange in self.before for line in exchange.lines())]
         kept = len(lines)
         for number, captured in enumerate(self.answered, len(self.before) + 1):
             lines += exchange_lines(captured, number)

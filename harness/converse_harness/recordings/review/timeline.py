@@ -51,6 +51,8 @@ class TimelineRow(NamedTuple):
 def asked(exchange: RecordedExchange) -> Iterator[TimelineRow]:
     """Yield the rows of a request: the system prompt, the tools, the number of earlier messages, the last message."""
     request, call = exchange.request, exchange.call
+    if exchange.any_request:
+        yield _row("request", None, "not known: any call of this operation gets the answer")
     yield from block_rows(request.get("system"), None, "system")
     tools = objects_of(member_of(request, "toolConfig", "tools"))
     names = [str(member_of(tool, "toolSpec", "name")) for tool in tools if is_object(tool.get("toolSpec"))]

@@ -27,7 +27,7 @@ from tests.server.peers import PATIENCE, Raw, eventually
 
 BROWSER = {"accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 LIVE = "/__converse/live"
-SECRET = "AKIAIOSFODNN7EXAMPLE"
+SECRET = "AKIAQ7EXAMPLEKEYABCD"
 
 
 class Sent(NamedTuple):

@@ -124,7 +124,7 @@ def mask_value(value: Any, name: str = "", own: Collection[str] | None = None) -
     `name` is the name of the member that has the value; it may show that the value is a secret. `own` are the secrets
     of this process, by default `own_secrets()`.
 
-    >>> mask_value({"note": "QUtJQUlPU0ZPRE5ON0VYQU1QTEUgaXMgbXkga2V5", "n": [1]})
+    >>> mask_value({"note": "QUtJQVE3RVhBTVBMRUtFWUFCQ0QgaXMgbXkga2V5", "n": [1]})
     {'note': '***', 'n': [1]}
     """
     own = own_secrets() if own is None else own
