@@ -66,7 +66,15 @@ def test_media_are_sent_from_their_files_and_a_request_without_its_file_is_skipp
 
 Skipped = Callable[[list[Line]], object]
 
+
+def without_request(lines: list[Line]) -> None:
+    """As `import` writes an answer whose request nobody knows."""
+    lines[0] = {name: value for name, value in lines[0].items() if name not in ("request", "parts")}
+    lines[0]["anyRequest"] = True
+
+
 SKIPPED: Final[dict[str, tuple[Skipped, str]]] = {
+    "no request": (without_request, "its request is not known"),
     "a secret": (
         lambda lines: lines[0].update(masked=["request.messages[0].content[0].text: a GitHub token"]),
         "a secret in it is masked (request.messages[0].content[0].text: a GitHub token)",
