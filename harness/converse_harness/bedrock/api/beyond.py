@@ -101,7 +101,7 @@ _EXPIRED_TOKEN: Final = SeenIn("DataDog/dd-trace-py", "tests/contrib/botocore/co
 _SLOW_CLOCK: Final = SeenIn("req_llm", "fixtures of amazon_bedrock; in which copy of the repository is not known")
 
 _PADDING: Final = "padding: a prefix of a-zA-Z0-9, 2 to 61 long, in every event of 66 streams"
-_TYPED: Final = "TOOL_USE_TYPES in answer_members.py has the models and months"
+_TYPED: Final = "`tool_types` in the rows of models has the months"
 _DUPLICATE: Final = "the same number again as in the member without `Count`, from Claude 3.7 on"
 
 BEYOND_MODEL: Final[tuple[Beyond, ...]] = (
