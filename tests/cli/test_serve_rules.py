@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from converse_harness.bedrock.rules import unknown_rule
 from converse_harness.cli import main
 from tests.bedrock.rules.asking import NOVA, TEXT, assistant, document, user
 from tests.bedrock.rules.broken_gateway import NAME, START
@@ -95,6 +96,8 @@ def test_fakes_of_the_control_api_have_the_level_unless_they_say_another() -> No
     ("option", "value", "said"),
     [
         ("--rules", "loose", LEVELS),
+        ("--rules", "warn,some_cite_nothing=loose", LEVELS.replace("'loose'", "'warn,some_cite_nothing=loose'")),
+        ("--rules", "some_cite=off", f"rules='some_cite=off'; some_cite: {unknown_rule('some_cite')}"),
         ("--keep-calls", "0", "keep_calls='0'; it is a whole number from 1, or all to keep all calls."),
     ],
 )

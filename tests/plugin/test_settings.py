@@ -87,6 +87,12 @@ def test_attempts_of_a_run(asking: pytest.Pytester, ini: str, options: tuple[str
             "--converse-rules=of",
             '--converse-rules=of: one of "off" (*); or with exceptions, *',
         ),
+        (
+            "",
+            "--converse-rules=some_cite_nothin=off",
+            "--converse-rules: some_cite_nothin: no rule has this name. Did you mean *",
+        ),
+        ("converse_rules = warn,x=off", "", "converse_rules, or --converse-rules: x: no rule has this name. *"),
         ("", "--converse-unused=alow", "--converse-unused=alow: one of 'fail', 'allow'."),
         ("converse_models = nothing", "", "converse_models: 'nothing' is no line GLOB = MODEL."),
     ],

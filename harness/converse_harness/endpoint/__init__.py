@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar, Unpack, cast
 from converse_harness import bedrock
 from converse_harness.bedrock.models import stands_for
 from converse_harness.bedrock.request_items import RequestItems, RequestReader
-from converse_harness.bedrock.rules import BY_NAME, Refusal, unknown_rule
+from converse_harness.bedrock.rules import Refusal, unknown_rule_in
 from converse_harness.endpoint import failure_texts, operations
 from converse_harness.endpoint.call import SCRIPTED, Call, CallOutcome, NotesOfCall
 from converse_harness.endpoint.condition import NAMED, check_answer, in_short
@@ -25,7 +25,6 @@ from converse_harness.endpoint.stage import Exchange, Source, Stage, StageHooks
 from converse_harness.endpoint.stages import STAGES
 from converse_harness.endpoint.usage import count_tokens
 from converse_harness.errors import (
-    Argument,
     ConverseHarnessError,
     DamagedData,
     RefusedRequest,
@@ -133,8 +132,8 @@ class Endpoint:
         self.rules: RuleLevel
         self.rules, self.single_rules = rule_levels(chosen["rules"])
         """The level of the rules, and the levels of single rules by their names."""
-        if unknown := [name for name in self.single_rules if name not in BY_NAME]:
-            raise ReplyError(Argument(name="rules", path=(unknown[0],)), f": {unknown_rule(unknown[0])}")
+        if unknown := unknown_rule_in(chosen["rules"]):
+            raise ReplyError(f"rules: {unknown}")
         self.history: HistoryLevel = chosen["history"]
         self.script = Script()
         self.script.add(replies)
