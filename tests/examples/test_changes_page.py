@@ -10,7 +10,11 @@ from converse_harness.bedrock.rules import RULES
 from tests.examples.tables import DOCS, Row, Tables, code, names, with_tables, write
 
 PAGE: Final = "bedrock-changes.md"
-_COUNTERS: Final = {(): "no cache counters", READ: "the read pair of cache counters", COUNTERS: "both pairs"}
+_COUNTERS: Final[dict[tuple[str, ...], str]] = {
+    (): "no cache counters",
+    READ: "the read pair of cache counters",
+    COUNTERS: "both pairs",
+}
 
 
 class Change(NamedTuple):

@@ -5,8 +5,9 @@ Run as a script, this file writes the tables of the page.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -17,6 +18,8 @@ import pytest
 from converse_harness.bedrock.families import FAMILIES, TOKENS, WHOLE, WORDS, Lengths
 from converse_harness.bedrock.models import COUNTERS, MODELS, READ, CacheCounters, OtherForm, ToolUseType, cut_as
 from tests.examples.tables import DOCS, Row, Tables, code, names, with_tables, write
+from tests.oracle.census.reading import NO_FAMILY, CensusAnswer, Kind, observations
+from tests.oracle.census.sources import Asked, ours_to, recorded
 from tests.oracle.conftest import ROOT, shared
 from tests.oracle.fidelity import ASPECTS, Pair, distance, empties, keys, lengths, pairs
 
@@ -33,11 +36,12 @@ class Recordings(NamedTuple):
 
     streams: list[Pair]
     bodies: list[Pair]
+    answers: list[Asked]
 
     @classmethod
     def read(cls, shared: Path) -> Recordings:
         """All of the corpus that AWS answered."""
-        return cls(pairs(shared, "ConverseStream"), pairs(shared, "Converse"))
+        return cls(pairs(shared, "ConverseStream"), pairs(shared, "Converse"), recorded(shared))
 
 
 class Difference(NamedTuple):
@@ -183,7 +187,7 @@ def counters() -> Iterator[Row]:
     for model in MODELS:
         if model.counters.seen:
             models.setdefault(model.counters, []).append(model.name)
-    pairs = {(): "none", READ: "read", COUNTERS: "read and write"}
+    pairs: dict[tuple[str, ...], str] = {(): "none", READ: "read", COUNTERS: "read and write"}
     for row, of in models.items():
         yield ", ".join(of), pairs[row.always], row.as_of or "not known", row.seen, _others(row.others)
 
@@ -206,6 +210,84 @@ def agreement(given: Recordings) -> Iterator[Row]:
 def _share(some: Iterable[tuple[object, object]]) -> str:
     same = [recorded == ours for recorded, ours in some]
     return f"{sum(same)} of {len(same)}" if same else ""
+
+
+def newest(answers: Sequence[Asked]) -> Iterator[Row]:
+    """The newest recordings of each maker beside ours: keys, orders, forms of ids, deltas."""
+    yield (
+        "models",
+        "operation",
+        "newest",
+        "answers",
+        "keys",
+        "orders",
+        "ids",
+        "characters a text delta; ours",
+        "differs",
+    )
+    found: dict[tuple[str, str], list[Asked]] = {}
+    for answer, asked in answers:
+        if answer.month and not answer.error and answer.family != NO_FAMILY:
+            found.setdefault((answer.family, answer.operation), []).append((answer, asked))
+    for (family, operation), some in sorted(found.items()):
+        month = max(answer.month for answer, _ in some)
+        compared = [(answer, ours_to(answer, asked)) for answer, asked in some if answer.month == month]
+        beside = [(answer, ours) for answer, ours in compared if ours is not None]
+        if beside:
+            whole = [pair for pair in beside if pair[0].has_order]
+            same = [
+                _share(_both(one, other, *of) for one, other in (whole if of == _ORDER else beside)) for of in _COMPARED
+            ]
+            differs = Counter(each for one, other in beside for each in _differences_of(one, other))
+            yield (
+                family,
+                operation,
+                month,
+                str(len(beside)),
+                *same,
+                _deltas(beside),
+                "; ".join(f"{what} ({count})" for what, count in sorted(differs.items())),
+            )
+
+
+_ORDER: Final[tuple[Kind, ...]] = ("order of keys",)
+_COMPARED: Final[tuple[tuple[Kind, ...], ...]] = (("member", "member of a union"), _ORDER, ("form of an id",))
+_OF_BYTES: Final = "the padding p of an event"
+"""What a recorder that kept parsed events has not kept, as it has not kept the order of keys."""
+
+
+def _of_kind(answer: CensusAnswer, *kinds: Kind) -> set[str]:
+    """What an answer has of some kinds, without headers and what a test scripts."""
+    found = {what for kind, what in observations(answer) if kind in kinds}
+    return {what for what in found if not what.startswith("header") and not _SCRIPTED & {*re.split(r"[.:]", what)}}
+
+
+_SCRIPTED: Final = frozenset(
+    {"trace", "performanceConfig", "additionalModelResponseFields", "citation", "citationsContent"}
+)
+
+
+def _both(recorded: CensusAnswer, ours: CensusAnswer, *kinds: Kind) -> tuple[set[str], set[str]]:
+    theirs, own = _of_kind(recorded, *kinds), _of_kind(ours, *kinds)
+    return theirs, own if recorded.has_order else own - {_OF_BYTES}
+
+
+def _differences_of(recorded: CensusAnswer, ours: CensusAnswer) -> Iterator[str]:
+    for kinds in _COMPARED:
+        if kinds == _ORDER and not recorded.has_order:
+            continue
+        theirs, own = _both(recorded, ours, *kinds)
+        yield from (f"recorded alone: {code(each)}" for each in theirs - own)
+        yield from (f"ours alone: {code(each)}" for each in own - theirs)
+
+
+def _deltas(beside: Iterable[tuple[CensusAnswer, CensusAnswer]]) -> str:
+    sides: tuple[list[int], list[int]] = ([], [])
+    for pair in beside:
+        for lengths_of, answer in zip(sides, pair, strict=True):
+            texts = (members.get("delta", {}).get("text") for name, members in answer.events if "Delta" in name)
+            lengths_of += [len(text) for text in texts if text]
+    return "; ".join(f"{median(each):g}" for each in sides) if all(sides) else ""
 
 
 def sizes(given: Recordings) -> Iterator[Row]:
@@ -255,6 +337,7 @@ def tables(given: Recordings) -> Tables:
         "types": tool_types,
         "counters": counters,
         "agreement": partial(agreement, given),
+        "newest": partial(newest, given.answers),
         "sizes": partial(sizes, given),
         "differing": partial(differing, given),
     }

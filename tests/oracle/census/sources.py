@@ -137,6 +137,15 @@ def sent(answers: Iterable[Asked]) -> Iterator[CensusAnswer]:
             yield _asked(made, answer.model_id, answer.operation, body, "default" if answer.error else "off")
 
 
+def ours_to(answer: CensusAnswer, asked: Mapping[str, Any] | None) -> CensusAnswer | None:
+    """Return what the fake answers to the request of one recorded answer; None for an answer without a message."""
+    made = _least(answer)
+    if made is None:
+        return None
+    body = body_with_media(ASKED if asked is None else asked)
+    return _asked(made, answer.model_id, answer.operation, body, "off")
+
+
 def _form_of(body: Any) -> Iterator[str]:
     yield body.stop_reason
     yield from (name for block in body.content for name in block)
