@@ -38,6 +38,15 @@ def _rows(model: Model, name: str) -> Iterator[tuple[str, str]]:
     yield "refused fields", ", ".join(fields.refused) or _NOT_KNOWN
     yield "maxTokens up to", f"{model.most_tokens:,}" if model.most_tokens else _NOT_KNOWN
     yield "caches from", f"{model.caching.minimum:,} tokens" if model.caching is not None else _NOT_KNOWN
+    if model.caching is not None:
+        yield "cache looks back", f"{model.caching.look_back} blocks"
+        yield "cache forgets", f"{model.caching.forgets}, if toolChoice or thinking changes"
+    limits = model.image_limits
+    shown = (
+        f"{limits.most_bytes:,} bytes of base64; {limits.small:,} pixels, if more than {limits.many}" if limits else ""
+    )
+    yield "images up to", shown or _NOT_KNOWN
+    yield "ids of tool uses", f"{model.tool_ids}..."
     for form in model.tool_types:
         yield f"type of tool uses, {', '.join(form.operations)}", f"{form.sent} ({form.seen})"
     counters = model.counters

@@ -11,6 +11,7 @@ from converse_harness.bedrock.models.answers import (
     ToolIdForm,
     ToolUseType,
 )
+from converse_harness.bedrock.models.claude import IMAGE_LIMITS
 from converse_harness.bedrock.models.forms import cache_counters, tool_id_form, tool_use_type
 from converse_harness.bedrock.models.listed import listed_model, listed_models, provider_of
 from converse_harness.bedrock.models.row import (
@@ -27,6 +28,7 @@ from converse_harness.bedrock.models.table import MODELS, Standing, bare, cut_as
 
 __all__ = [
     "COUNTERS",
+    "IMAGE_LIMITS",
     "MODELS",
     "READ",
     "TOPICS",

@@ -23,6 +23,7 @@ from converse_harness.bedrock.models.row import (
     AdditionalFields,
     Caching,
     Facts,
+    ImageLimits,
     Model,
     by_profile,
     disputed,
@@ -32,6 +33,10 @@ from converse_harness.bedrock.models.row import (
 )
 
 _BOTH: Final = ("Converse", "ConverseStream")
+
+IMAGE_LIMITS: Final = ImageLimits(5 * 1024 * 1024, many=20, small=2000)
+"""The limits of images for Claude; the rules `claude_images_are_small` and `claude_images_are_smaller_among_many` have
+the sources."""
 
 _FIELDS: Final = AdditionalFields(
     known=("anthropic_beta", "output_config", "reasoning_config", "thinking", "tool_choice", "top_k", "top_p"),
@@ -153,6 +158,7 @@ def _claude(
         facts=joined(_EVERY, *of_version, *facts),
         fields=_FIELDS,
         tools_tokens=346,
+        image_limits=IMAGE_LIMITS if version >= (3,) else None,
         caching=Caching(minimum, drops_thoughts=drops_thoughts) if minimum else None,
         cut="claude-3" if version < (3, 5) else "claude",
         **forms,

@@ -155,6 +155,18 @@ def both_ways(model_id: str, name: str) -> ListedModel:
     return ListedModel(model_id, name, ("ON_DEMAND", "INFERENCE_PROFILE"))
 
 
+class ImageLimits(NamedTuple):
+    """The largest images that models accept.
+
+    `most_bytes` is the length of an image's base64 text. If a request has more than `many` images, no side of an image
+    may have more than `small` pixels.
+    """
+
+    most_bytes: int
+    many: int
+    small: int
+
+
 @dataclass(frozen=True, slots=True)
 class AdditionalFields:
     """The members of `additionalModelRequestFields` that models know, and those that they were seen to refuse.
@@ -185,9 +197,9 @@ class Model:
     accepted `maxTokens`, 0 if unknown. `merges`: the model treats consecutive messages of one role as one message.
     `tools_tokens` is the number of tokens that the service adds to a request with tools, 0 if unknown. `tokens_ratio`
     compares the tokens of a text with those of the same text for Claude Haiku 4.5 and Sonnet 4.6; it is 1 if unknown.
-    `caching` is None if the model caches nothing, or if this is not known. `tool_types`, `tool_ids` and `counters` are
-    forms of its answers; `cut` is the name of the family that describes how its answers are cut into deltas. `listed`
-    are the complete ids of these models in AWS's list.
+    `caching` is None if the model caches nothing, or if this is not known, `image_limits` if they are not known.
+    `tool_types`, `tool_ids` and `counters` are forms of its answers; `cut` is the name of the family that describes how
+    its answers are cut into deltas. `listed` are the complete ids of these models in AWS's list.
     """
 
     ids: str
@@ -203,6 +215,7 @@ class Model:
     tools_tokens: int = 0
     tokens_ratio: float = 1.0
     caching: Caching | None = None
+    image_limits: ImageLimits | None = None
     tool_types: tuple[ToolUseType, ...] = ()
     tool_ids: ToolIdForm = "tooluse_"
     counters: CacheCounters = NO_COUNTERS

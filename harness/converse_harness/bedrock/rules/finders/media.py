@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
+from converse_harness.bedrock.models import IMAGE_LIMITS
 from converse_harness.bedrock.rules.request import (
     Finder,
     RuleRequest,
@@ -113,16 +114,6 @@ _BEGINNINGS: Final[Mapping[str, bytes]] = {
     "gif": b"GIF8",
 }
 
-_MOST_BYTES: Final = 5 * 1024 * 1024
-"""The largest size of an image that Claude accepts, in characters of base64 text."""
-
-_MANY: Final = 20
-"""If a request has more images than this, Claude limits the width and height of each image. In the past, Claude
-accepted at most this number of images and documents in total."""
-
-_SMALL: Final = 2000
-"""The longest side, in pixels, that Claude accepts for an image in a request with more than `_MANY` images."""
-
 _HEAD: Final = 4096
 """The number of base64 characters that are decoded to find an image's format."""
 
@@ -154,27 +145,28 @@ def media_type_of(head: bytes) -> str | None:
 @alone("messages", "image")
 def too_large(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Find images whose base64 text is longer than Claude accepts."""
+    most = IMAGE_LIMITS.most_bytes
     for path, n, m, _, text in _images(asked):
-        if len(text) > _MOST_BYTES:
-            yield RuleViolation(path, {"n": n, "m": m, "size": len(text), "most": _MOST_BYTES})
+        if len(text) > most:
+            yield RuleViolation(path, {"n": n, "m": m, "size": len(text), "most": most})
 
 
 @needs("image", "document")
 def too_many_images(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Find a request with more images and documents than Claude accepted in the past."""
     images, documents = ([*asked.shown(kind)] for kind in ("image", "document"))
-    if len(images) + len(documents) > _MANY:
-        path, *_ = (*images, *documents)[_MANY]
+    if len(images) + len(documents) > IMAGE_LIMITS.many:
+        path, *_ = (*images, *documents)[IMAGE_LIMITS.many]
         yield RuleViolation(path, {"images": len(images), "documents": len(documents)})
 
 
 @needs("image")
 def too_wide_among_many(asked: RuleRequest) -> Iterator[RuleViolation]:
-    """Find images with a longer side than Claude accepts, in a request with more than `_MANY` images."""
+    """Find images with a longer side than Claude accepts, in a request with many images."""
     images = [*_images(asked)]
-    for path, _, _, _, text in images if len(images) > _MANY else ():
+    for path, _, _, _, text in images if len(images) > IMAGE_LIMITS.many else ():
         size = size_of(_decoded(text))
-        if size is not None and max(size) > _SMALL:
+        if size is not None and max(size) > IMAGE_LIMITS.small:
             yield RuleViolation(path)
 
 
