@@ -46,6 +46,8 @@ def _rows(model: Model, name: str) -> Iterator[tuple[str, str]]:
         f"{limits.most_bytes:,} bytes of base64; {limits.small:,} pixels, if more than {limits.many}" if limits else ""
     )
     yield "images up to", shown or _NOT_KNOWN
+    ratio = f"{model.tokens_ratio:g} times those of Claude Sonnet 4.6"
+    yield "tokens of a text", ratio if model.tokens_ratio != 1 else _NOT_KNOWN
     yield "ids of tool uses", f"{model.tool_ids}..."
     for form in model.tool_types:
         yield f"type of tool uses, {', '.join(form.operations)}", f"{form.sent} ({form.seen})"
