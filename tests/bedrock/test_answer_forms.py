@@ -158,7 +158,7 @@ def test_the_ids_of_tool_uses_have_the_form_of_the_model(model: str, operation: 
     """Those of Kimi count over the conversation, which has had one here."""
     asked = [
         {"role": "user", "content": [{"text": "?"}]},
-        {"role": "assistant", "content": [{"toolUse": {**USE, "toolUseId": "functions.look:0"}}]},
+        {"role": "assistant", "content": [{"text": "Hm."}, {"toolUse": {**USE, "toolUseId": "functions.look:0"}}]},
         {"role": "user", "content": [{"toolResult": {"toolUseId": "functions.look:0", "content": [{"text": "1"}]}}]},
     ]
     schema = {"inputSchema": {"json": {"type": "object"}}}

@@ -48,7 +48,8 @@ TOP_P = (
     "#important-considerations-when-using-extended-thinking"
 )
 
-LONG: Json = {"text": "a" * 1_000_000}
+LONG: Json = {"text": "a" * 999_999 + "é"}
+"""A text of 1,000,001 bytes."""
 
 BROKEN: dict[str, Broken] = {
     "claude_fields_are_set_once": Broken(
@@ -68,8 +69,8 @@ BROKEN: dict[str, Broken] = {
     ),
     "claude_reads_nine_megabytes": Broken(
         "messages",
-        PREFIX + "too many total text bytes: 10000000 > 9000000",
-        [*[user(LONG), assistant(LONG)] * 4, user(LONG, LONG)],
+        PREFIX + "too many total text bytes: 9000009 > 9000000",
+        [*[user(LONG), assistant(LONG)] * 4, user(LONG)],
         SONNET,
     ),
     "some_claudes_always_think": Broken(

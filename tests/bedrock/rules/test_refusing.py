@@ -136,6 +136,7 @@ SWITCHED: Final[Mapping[str, tuple[RuleLevels, list[str | None], list[str]]]] = 
     "the only one is off": ({"first_message_is_the_users": "off"}, [None], []),
     "another is off": ({"some_cite_nothing": "off"}, ["first_message_is_the_users"], []),
     "it is noted": ({"first_message_is_the_users": "warn"}, [None], ["first_message_is_the_users"]),
+    "all others are off": ({"*": "off", "some_cite_nothing": "default"}, [None], []),
     "only it is held": ({"*": "off", "first_message_is_the_users": "default"}, ["first_message_is_the_users"], []),
     "all but it are noted": ({"*": "warn", "first_message_is_the_users": "off"}, [None], []),
     "one of strict": ({"model_exists": "strict", "first_message_is_the_users": "off"}, ["model_exists"], []),
@@ -154,6 +155,32 @@ def test_one_rule_is_switched(rules: RuleLevels, refused_for: list[str | None], 
     sent = [None if call.reply is not None else call.refusal and call.refusal.rule.name for call in fake.calls]
     assert sent == refused_for
     assert [note.kind for note in fake.notes] == noted
+
+
+def test_a_rule_that_is_only_noted_hides_no_other() -> None:
+    asked = {**ASSISTANT_FIRST, "messages": [assistant(TEXT), user({"text": " "})]}
+    rules: RuleLevels = {"text_is_not_blank": "default", "*": "warn"}
+    with fake_converse(reply.text("hi"), unexpected="allow", unused="allow", rules=rules) as fake:
+        response = refused(fake, **asked)
+    assert "is blank" in response["Error"]["Message"]
+    assert [note.kind for note in fake.notes] == ["first_message_is_the_users"]
+
+
+@pytest.mark.parametrize(
+    ("rules", "noted"),
+    [
+        ("default", True),
+        ("off", False),
+        ({"*": "off", "text_is_not_blank": "default"}, False),
+        ({"roles_alternate": "off"}, False),
+        ({"text_is_not_blank": "off"}, True),
+    ],
+)
+def test_what_is_only_noted_can_be_switched_off(rules: RuleLevels, noted: bool) -> None:
+    twice = {"modelId": "us.anthropic.claude-3-haiku-20240307-v1:0", "messages": [user(TEXT), user(TEXT)]}
+    with fake_converse(reply.text("hi"), rules=rules) as fake:
+        create_client().converse(**twice)
+    assert [note.kind for note in fake.notes] == ["roles_alternate"] * noted
 
 
 def test_the_switch_of_a_failure_works_as_it_is_written() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from converse_harness import bedrock
@@ -171,3 +173,30 @@ def test_a_cache_point_after_a_pdf_or_a_text() -> None:
     pdf = {"document": {**document()["document"], "format": "pdf"}}
     for content in ([TEXT, pdf, CACHE_POINT], [document(), TEXT, CACHE_POINT]):
         assert refusal_of(RuleRequest("Converse", SONNET, {"messages": [user(*content)]})) is None
+
+
+@pytest.mark.parametrize(
+    ("defined", "recursive"),
+    [
+        ({"A": "B", "B": ""}, False),
+        ({"A": "B", "B": "C", "C": ""}, False),
+        ({"A": "A"}, True),
+        ({"A": "B", "B": "A"}, True),
+        ({"A": "B", "B": "C", "C": "D", "D": "B"}, True),
+    ],
+)
+@pytest.mark.parametrize("keyword", ["$defs", "definitions"])
+def test_a_schema_of_an_answer_that_contains_itself(keyword: str, defined: dict[str, str], recursive: bool) -> None:
+    """Each definition has a property of the type that another one defines."""
+    closed: Json = {"type": "object", "additionalProperties": False}
+    made = {
+        name: {**closed, "properties": {"next": {"$ref": f"#/{keyword}/{of}"} if of else {"type": "string"}}}
+        for name, of in defined.items()
+    }
+    schema: Json = {**closed, "properties": {"first": {"$ref": f"#/{keyword}/A"}}, keyword: made}
+    structure = {"jsonSchema": {"name": "answer", "schema": json.dumps(schema)}}
+    body = {"messages": [user(TEXT)], "outputConfig": {"textFormat": {"type": "json_schema", "structure": structure}}}
+    found = [each.rule.name for each in refusals_of(RuleRequest("Converse", SONNET, body))]
+    assert found == ["claude_answers_without_recursion"] * recursive
+    own = {"messages": [user(TEXT)], "additionalModelRequestFields": {"output_config": {"format": {"schema": schema}}}}
+    assert [each.rule.name for each in refusals_of(RuleRequest("Converse", SONNET, own))] == found

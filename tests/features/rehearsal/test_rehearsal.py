@@ -490,6 +490,33 @@ def test_every_example_and_every_async_call_is_rehearsed(suite: pytest.Pytester)
     )
 
 
+def test_a_rule_that_a_test_switches_off_refuses_no_other_model(suite: pytest.Pytester) -> None:
+    suite.makepyfile(
+        test_it="""
+        import pytest
+        from agent import ask
+        from converse_harness import reply
+
+
+        @pytest.mark.converse(rules={"claude_has_no_temperature": "off"})
+        def test_off(converse):
+            converse.script(reply.text("hi"))
+            ask(temperature=0.5)
+
+
+        @pytest.mark.converse(rules={"claude_has_no_top_p": "off"})
+        def test_another_is_off(converse):
+            converse.script(reply.text("hi"))
+            ask(temperature=0.5)
+        """
+    )
+    result = suite.runpytest(f"--converse-as={OPUS}")
+    result.assert_outcomes(passed=2)
+    report = "\n".join(report_of(result))
+    assert "test_another_is_off  call 1  claude_has_no_temperature" in report
+    assert "test_off " not in report
+
+
 COUNTING = """
 import pytest
 from agent import SONNET, ask
