@@ -416,7 +416,7 @@ def test_colour_is_for_terminals(script: Path) -> None:
 def test_nothing_that_a_client_sends_disturbs_the_lines(script: Path) -> None:
     script.write_text("from converse_harness import reply\nscript = [reply.text('a')]", encoding="utf-8")
     body = json.dumps({"messages": [{"role": "user", "content": [{"text": "\ud800 \x1b[2J\n 東京"}]}]}).encode()
-    secret = "arn%3Aaws%3Abedrock%3Aus-east-1%3A123456789012%3Ainference-profile%2Fx"
+    secret = "arn%3Aaws%3Abedrock%3Aus-east-1%3A314159265358%3Ainference-profile%2Fx"
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     with serving(script, env=environment) as served:
         for target, content in (

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from converse_harness.errors import ConverseHarnessError
-from converse_harness.features.cassettes.convert import Hosts, import_cassette
 from converse_harness.recordings.format.lines import event_of
 from converse_harness.recordings.format.read import read
 from tests.oracle.answers import content_of, month_of
@@ -50,7 +49,7 @@ def seen_answers(folder: Path, unread: list[str]) -> Iterator[SeenAnswer]:
                 found = [*_of_cassette(path)]
             elif path.suffix == ".json":
                 found = [*_of_json(path)]
-        except (ConverseHarnessError, ValueError, LookupError, TypeError) as error:
+        except (ConverseHarnessError, ImportError, ValueError, LookupError, TypeError) as error:
             unread.append(f"{path}: {str(error).partition(chr(10))[0]}")
         yield from (each for each in found if each.operation in _CONVERSING)
 
@@ -67,6 +66,9 @@ def _recorded(path: Path, name: str) -> Iterator[SeenAnswer]:
 
 
 def _of_cassette(path: Path) -> Iterator[SeenAnswer]:
+    # Here and not above, because the leaf may have been taken away; then cassettes are named as not read.
+    from converse_harness.features.cassettes.convert import Hosts, import_cassette
+
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder, "imported.jsonl")
         import_cassette(path, target, Hosts(lambda host: host.startswith("bedrock")))
