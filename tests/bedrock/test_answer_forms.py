@@ -147,9 +147,10 @@ def test_opus_4_8_counts_more_tokens_for_the_same_text(operation: str) -> None:
 IDS: Final = {
     SONNET_4_5: [r"tooluse_[A-Za-z0-9_-]{22}"] * 2,
     "us.openai.gpt-5.6-sol": ["call_[0-9a-f]{32}"] * 2,
-    "moonshot.kimi-k2-thinking": ["functions.look:1", "functions.see:2"],
     "my-model": [r"tooluse_[A-Za-z0-9_-]{22}"] * 2,
 }
+if re.fullmatch(bedrock.shape("ToolUseId").metadata["pattern"], "functions.look:0"):  # not in botocore 1.40
+    IDS["moonshot.kimi-k2-thinking"] = ["functions.look:1", "functions.see:2"]
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -158,8 +159,8 @@ def test_the_ids_of_tool_uses_have_the_form_of_the_model(model: str, operation: 
     """Those of Kimi count over the conversation, which has had one here."""
     asked = [
         {"role": "user", "content": [{"text": "?"}]},
-        {"role": "assistant", "content": [{"text": "Hm."}, {"toolUse": {**USE, "toolUseId": "functions.look:0"}}]},
-        {"role": "user", "content": [{"toolResult": {"toolUseId": "functions.look:0", "content": [{"text": "1"}]}}]},
+        {"role": "assistant", "content": [{"text": "Hm."}, {"toolUse": {**USE, "toolUseId": "look-0"}}]},
+        {"role": "user", "content": [{"toolResult": {"toolUseId": "look-0", "content": [{"text": "1"}]}}]},
     ]
     schema = {"inputSchema": {"json": {"type": "object"}}}
     tools = {"tools": [{"toolSpec": {"name": name, **schema}} for name in ("look", "see")]}

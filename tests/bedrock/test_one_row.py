@@ -60,7 +60,8 @@ def said(**request):
 assert said(**ASKED, toolConfig=TOOLS) == "This model doesn't support tool use."
 assert "on-demand throughput" in said(**{**ASKED, "modelId": "acme.vast-7-v1:0"})
 assert "the model limit of 77" in said(**ASKED, inferenceConfig={"maxTokens": 78})
-assert said(modelId=VAST, input={"converse": {"messages": ASKED["messages"]}}).endswith("support counting tokens.")
+if hasattr(create_client(), "count_tokens"):
+    assert said(modelId=VAST, input={"converse": {"messages": ASKED["messages"]}}).endswith("support counting tokens.")
 assert said(**ASKED)["usage"]["cacheWriteInputTokens"] == 0
 with fake_converse():
     control = botocore.session.get_session().create_client("bedrock", region_name="us-east-1")
