@@ -76,6 +76,7 @@ assert main(["docs", VAST]) == 0
 """
 
 
+@pytest.mark.needs_os
 def test_a_line_of_models_is_one_row(tmp_path: Path) -> None:
     """In a copy of the package, which is thrown away; a test that knows nothing of the row passes with it."""
     package = Path(converse_harness.__file__).parent

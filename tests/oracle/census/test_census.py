@@ -1,75 +1,19 @@
-"""Whatever AWS sent, the fake sends it, a case has it, or a strategy draws it; or a row says why not.
-
-Run as a script, this file writes the tables of docs/census.md.
-"""
+"""Whatever AWS sent, the fake sends it, a case has it, or a strategy draws it; or a row says why not."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-from tests.examples.tables import DOCS, Row, Tables, code, names, with_tables, write
 from tests.oracle.census import sources
 from tests.oracle.census.holes import EXPLAINED, Census, explained, refused, unexplained
-from tests.oracle.census.reading import CensusAnswer, Observation, Seen, census, observations
-from tests.oracle.census.sources import NEUTRAL, What
-from tests.oracle.conftest import ROOT
+from tests.oracle.census.reading import CensusAnswer, census, observations
+from tests.oracle.census.sources import NEUTRAL
 
-PAGE: Final = "census.md"
 MOST_ROWS: Final = 20
-
-
-def holes(given: Census) -> Iterator[Row]:
-    """The known holes, with their reasons."""
-    found = list(given.holes())
-    yield "hole", "models", "what", "observations", "why"
-    for row in EXPLAINED:
-        count = sum(row in explained(kind, each) for kind, each in found)
-        yield row.kind, row.family, code(row.what), str(count), row.why
-
-
-def table(given: Census, kind: str) -> Iterator[Row]:
-    """All that is recorded of one kind."""
-    yield "what", "operation", "recorded, answers", "months", "here"
-    found: defaultdict[What, dict[str, Seen]] = defaultdict(dict)
-    for each, seen in given.recorded.items():
-        if each.kind == kind:
-            found[each.kind, each.operation, each.what][each.family] = seen
-    for what, families in sorted(found.items(), key=lambda item: (item[0][2], item[0][1])):
-        months = sorted({month for seen in families.values() for month in seen.months})
-        span = months[0] if len(months) == 1 else f"{months[0]} to {months[-1]}" if months else "not known"
-        counts = ", ".join(f"{family} {seen.count}" for family, seen in sorted(families.items()))
-        yield code(what[2]), what[1], counts, span, _here(given, what, sorted(families))
-
-
-def _here(given: Census, what: What, families: list[str]) -> str:
-    sent = [family for family in families if given.is_sent(Observation(what[0], family, what[1], what[2]))]
-    if sent == families:
-        return "sent"
-    some = [f"sent to {', '.join(sent)}"] if sent else []
-    if what in given.cases:
-        return "; ".join([*some, f"case {code(given.cases[what])}"])
-    return "; ".join([*some, "drawn" if what in given.drawn else "no"])
-
-
-def tables(given: Census) -> Tables:
-    """The tables of the page."""
-    return {
-        "holes": partial(holes, given),
-        "exceptions": partial(table, given, "exception"),
-        "headers": partial(table, given, "header"),
-        "ids": partial(table, given, "form of an id"),
-        "orders": partial(table, given, "order of keys"),
-        "unions": partial(table, given, "member of a union"),
-        "members": partial(table, given, "member"),
-        "values": partial(table, given, "value"),
-    }
 
 
 @pytest.fixture(scope="module")
@@ -151,13 +95,3 @@ def test_an_observation_is_of_the_form_not_of_the_words() -> None:
     assert ("form of an id", "header x-amzn-requestid: another form") in found
     (seen,) = {each.count for each in census([answer, replace(answer, month="2026-01")]).values()}
     assert seen == 2
-
-
-def test_the_tables_of_the_page_are_those_of_the_census(given: Census) -> None:
-    text = (DOCS / PAGE).read_text(encoding="utf-8")
-    assert names(text) == list(tables(given))
-    assert text == with_tables(text, tables(given)), f"docs/{PAGE} is behind: python -m tests.oracle.census.test_census"
-
-
-if __name__ == "__main__":
-    write(PAGE, tables(Census.read(ROOT.parent / "shared")))
