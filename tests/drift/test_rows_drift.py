@@ -120,9 +120,11 @@ def test_our_recordings_and_cassettes_are_read(tmp_path: Path, capsys: pytest.Ca
     with ConverseServer() as server, server.script(reply.text("hi"), rules="off") as service, record(file):
         create_client(endpoint_url=service.url).converse(modelId=OPUS, messages=HELLO, **config(any={}))
     (tmp_path / "notes.json").write_text("[1]")
+    (tmp_path / "out.json").write_text(json.dumps(answer()))  # nobody knows its request, so it contradicts nothing
     assert main([str(tmp_path)]) == 1
     out, errors = capsys.readouterr()
     assert "Claude Opus 5.5" in out
+    assert "no row has this id" not in out
     assert '"toolChoice any": yes(' in out
     assert "not read" in errors
     assert "notes.json" in errors

@@ -57,7 +57,7 @@ def seen_answers(folder: Path, unread: list[str]) -> Iterator[SeenAnswer]:
 def _recorded(path: Path, name: str) -> Iterator[SeenAnswer]:
     session = read(path)
     for each in session.exchanges:
-        if "failed" in each.head or each.end is not None:
+        if "failed" in each.head or each.end is not None or each.any_request:
             continue
         events = [{found[0]: found[1]} for found in map(event_of, each.events) if found is not None]
         content = events or [body for body in [each.head.get("body")] if isinstance(body, dict)]
