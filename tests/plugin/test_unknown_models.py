@@ -12,6 +12,7 @@ from converse_harness import fake_converse, reply
 from converse_harness.bedrock.rules import PROFILES
 from converse_harness.intercept.clients import create_client
 from converse_harness.notes import set_aside, take_unknown_models
+from tests.nested import ASYNCIO
 
 ASKED = [{"role": "user", "content": [{"text": "hi"}]}]
 SUITE = """
@@ -31,12 +32,15 @@ SUITE = """
 """
 
 
-@pytest.mark.parametrize("workers", [[], ["-n", "2", "-p", "xdist"]], ids=["one process", "xdist"])
+@pytest.mark.parametrize(
+    "workers",
+    [pytest.param([], id="one process"), pytest.param(["-n", "2", "-p", "xdist"], id="xdist", marks=pytest.mark.slow)],
+)
 def test_one_line_for_a_whole_run(pytester: pytest.Pytester, workers: list[str]) -> None:
     if workers:
         pytest.importorskip("xdist")
     pytester.makepyfile(SUITE)
-    result = pytester.runpytest_subprocess("--converse-notes=fail", *workers)
+    result = pytester.runpytest("--converse-notes=fail", *ASYNCIO[2:], *workers)
     result.assert_outcomes(passed=6)
     (line,) = (line for line in result.outlines if "unknown model id" in line)
     ids = "[a-z-]+" if workers else "test-model, m, a"  # in parallel, the order is that in which tests end
@@ -46,7 +50,7 @@ def test_one_line_for_a_whole_run(pytester: pytest.Pytester, workers: list[str])
 
 def test_no_line_where_all_are_known(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(SUITE)
-    result = pytester.runpytest_subprocess("-k", "claude")
+    result = pytester.runpytest("-k", "claude", *ASYNCIO[2:])
     result.assert_outcomes(passed=1, deselected=5)
     result.stdout.no_fnmatch_line("*unknown model id*")
 
