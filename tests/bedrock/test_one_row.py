@@ -23,7 +23,6 @@ ROW = """
         facts={
             "Converse": yes("2026-11"),
             "CountTokens": no("2026-11"),
-            "on demand": no("2026-11"),
             "tools": no("2026-11"),
             "citations": disputed("2026-11"),
         },

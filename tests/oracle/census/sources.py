@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from email.utils import parsedate
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -26,6 +25,7 @@ from converse_harness.stream.frames import Decoder
 from converse_harness.stream.grammar import is_exception
 from converse_harness.stream.http import Request
 from converse_strategies import converse_responses, guardrail_traces, stream_errors, stream_events, tool_uses
+from tests.oracle.answers import month_of
 from tests.oracle.census.reading import CensusAnswer, Kind, observations
 from tests.oracle.conftest import HAND_MADE, body_with_media
 from tests.oracle.fidelity import ASKED
@@ -85,7 +85,7 @@ def _recorded(row: Mapping[str, Any], file: Mapping[str, Any]) -> CensusAnswer |
         str(row["model_id"]),
         row["operation"],
         events,
-        _month(file) or str(row.get("first_commit") or "")[:7],
+        month_of(file) or str(row.get("first_commit") or "")[:7],
         row["status"],
         error,
         headers,
@@ -95,16 +95,6 @@ def _recorded(row: Mapping[str, Any], file: Mapping[str, Any]) -> CensusAnswer |
 
 def _is_masked(value: object) -> bool:
     return not value or any(word in str(value).lower() for word in _MASKED)
-
-
-def _month(file: Mapping[str, Any]) -> str:
-    answered = {name.lower(): value for name, value in file["response"].get("headers") or ()}
-    for day in (file.get("recorded_at"), answered.get("date")):
-        if day and str(day)[:4].isdigit():
-            return str(day)[:7]
-        if day and (parsed := parsedate(day)):
-            return f"{parsed[0]:04}-{parsed[1]:02}"
-    return ""
 
 
 def events_in(data: bytes) -> Iterator[tuple[str, Any]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from converse_harness.bedrock.models.answers import (
     COUNTERS,
     READ,
-    WRITTEN,
     CacheCounters,
     OtherForm,
     ToolIdForm,
@@ -32,7 +31,6 @@ __all__ = [
     "MODELS",
     "READ",
     "TOPICS",
-    "WRITTEN",
     "Ability",
     "AdditionalFields",
     "CacheCounters",

@@ -98,7 +98,6 @@ AMAZON: Final = (
         joined(
             _NOVA,
             {
-                "on demand": no("2026-09", "AWS's list of models"),
                 "reasoning": yes("2026-07"),
                 "reasoning sent back": yes("2026-07"),
                 "videos": yes("2025-12", "7 times"),

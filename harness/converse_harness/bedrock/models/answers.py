@@ -12,8 +12,7 @@ from typing import Final, Literal, NamedTuple
 from converse_harness.literals import ScriptedOperation
 
 READ: Final = ("cacheReadInputTokens", "cacheReadInputTokenCount")
-WRITTEN: Final = ("cacheWriteInputTokens", "cacheWriteInputTokenCount")
-COUNTERS: Final = (*READ, *WRITTEN)
+COUNTERS: Final = (*READ, "cacheWriteInputTokens", "cacheWriteInputTokenCount")
 """The members of a usage that count tokens which were read from the prompt cache, or written to it."""
 
 

@@ -29,7 +29,7 @@ _PROBED: Final = "a probe of some 70 models"
 _CONVERSES: Final[Facts] = {"Converse": yes("2026-10", _PROBED)}
 _NO_CONVERSE: Final[Facts] = {"Converse": no("2026-10", "AWS's model cards")}
 _TEXT_ONLY: Final[Facts] = {"images": no("2026-10", _PROBED)}
-_BY_PROFILE: Final[Facts] = {"on demand": no("2026-09", "AWS's list of models")}
+_NOT_ON_DEMAND: Final[Facts] = {"on demand": no("2025-10", "recorded, neilberkman/req_llm")}
 _UNSIGNED: Final[Facts] = {"signatures": no("2026-11", "several clients")}
 _CACHES_NOTHING: Final[Facts] = {"cachePoint": no("2026-09", "reported")}
 _CITES_NOTHING: Final[Facts] = {"citations": no("2026-10", "pydantic-ai's profile")}
@@ -65,7 +65,6 @@ _GPT_OSS: Final[Facts] = joined(
 )
 _OSS_FIELDS: Final = AdditionalFields(("reasoning_effort",), as_of="2026-08", seen="reasoning_effort 2 times")
 _GPT: Final[Facts] = joined(
-    _BY_PROFILE,
     _NO_IMAGES_IN_RESULTS,
     _THINKS,
     {
@@ -114,7 +113,7 @@ OTHER_MAKERS: Final = (
         ids="meta.llama3-1*",
         name="Llama 3.1",
         version=(3, 1),
-        facts=joined(_LLAMA_3, _BY_PROFILE, {"optimized latency": yes("2026-11", "the user guide, of 70B")}),
+        facts=joined(_LLAMA_3, {"optimized latency": yes("2026-11", "the user guide, of 70B")}),
         listed=(
             by_profile("meta.llama3-1-70b-instruct-v1:0", "Llama 3.1 70B Instruct"),
             by_profile("meta.llama3-1-8b-instruct-v1:0", "Llama 3.1 8B Instruct"),
@@ -131,34 +130,34 @@ OTHER_MAKERS: Final = (
         name="Llama 3.2 3B",
         version=(3, 2),
         retired="2026-07-07",
-        facts=joined(_LLAMA_3, _BY_PROFILE, {"tools": no("2025-10", "recorded, neilberkman/req_llm")}),
+        facts=joined(_LLAMA_3, _NOT_ON_DEMAND, {"tools": no("2025-10", "recorded, neilberkman/req_llm")}),
     ),
     _llama(
         ids="meta.llama3-2*",
         name="Llama 3.2",
         version=(3, 2),
         retired="2026-07-07",
-        facts=joined(_LLAMA_3, _BY_PROFILE),
+        facts=joined(_LLAMA_3, _NOT_ON_DEMAND),
     ),
     _llama(
         ids="meta.llama3-3*",
         name="Llama 3.3",
         version=(3, 3),
-        facts=joined(_LLAMA_3, _BY_PROFILE, {"images": no("2026-10", _PROBED)}),
+        facts=joined(_LLAMA_3, {"images": no("2026-10", _PROBED)}),
         listed=(by_profile("meta.llama3-3-70b-instruct-v1:0", "Llama 3.3 70B Instruct"),),
     ),
     _llama(
         ids="meta.llama4-scout*",
         name="Llama 4 Scout",
         version=(4,),
-        facts=joined(_LLAMA, _BY_PROFILE),
+        facts=_LLAMA,
         listed=(by_profile("meta.llama4-scout-17b-instruct-v1:0", "Llama 4 Scout 17B Instruct"),),
     ),
     _llama(
         ids="meta.llama4-maverick*",
         name="Llama 4 Maverick",
         version=(4,),
-        facts=joined(_LLAMA, _BY_PROFILE, {"images in results": yes("2025-12", "once")}),
+        facts=joined(_LLAMA, {"images in results": yes("2025-12", "once")}),
         listed=(by_profile("meta.llama4-maverick-17b-instruct-v1:0", "Llama 4 Maverick 17B Instruct"),),
     ),
     _mistral(
@@ -476,7 +475,7 @@ OTHER_MAKERS: Final = (
         line="kimi-k",
         version=(3,),
         since="2026-09-18",
-        facts=joined(_KIMI, _BY_PROFILE),
+        facts=_KIMI,
         listed=(by_profile("moonshotai.kimi-k3", "Kimi K3"),),
     ),
     Model(
@@ -520,7 +519,6 @@ OTHER_MAKERS: Final = (
         version=(4,),
         since="2026-08-18",
         facts=joined(
-            _BY_PROFILE,
             {
                 "Converse": yes("2026-09", "reported"),
                 "temperature": no("2026-09", "NousResearch/hermes-agent#111043"),

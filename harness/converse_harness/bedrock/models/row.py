@@ -104,6 +104,9 @@ no: Final = partial(Fact, "no")
 disputed: Final = partial(Fact, "disputed")
 """Makes a Fact: sources contradict each other."""
 
+_ON_DEMAND: Final = yes("2026-09", "AWS's list of models")
+_BY_PROFILE: Final = no("2026-09", "AWS's list of models")
+
 Facts = Mapping[Topic, Fact]
 
 
@@ -238,7 +241,12 @@ class Model:
         return self.fact("Converse").ability != "no"
 
     def fact(self, topic: Topic) -> Fact:
-        """Return what is known of the model about a topic."""
+        """Return what is known of the model about a topic.
+
+        If `facts` does not say whether the model is called on demand, AWS's list says it.
+        """
+        if topic == "on demand" and topic not in self.facts and self.listed:
+            return _ON_DEMAND if any("ON_DEMAND" in each.inference for each in self.listed) else _BY_PROFILE
         return self.facts.get(topic, NOT_KNOWN)
 
 
