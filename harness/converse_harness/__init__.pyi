@@ -38,3 +38,4 @@ from converse_harness.server.listener import ConverseServer as ConverseServer
 from converse_harness.stream.assemble import Response as Response
 from converse_harness.stream.assemble import assemble as assemble
 from converse_harness.stream.chunk import chunk as chunk
+from converse_harness.stream.same import same as same

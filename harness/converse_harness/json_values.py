@@ -151,6 +151,39 @@ def repeated(pairs: Sequence[tuple[str, Any]]) -> list[str]:
     return [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
 
 
+def equal(one: Any, other: Any, *, whole: bool = False) -> bool:
+    """Whether two JSON values are equal, with the same types: true is not 1, and 1 is not 1.0.
+
+    Objects may be any mappings, and arrays lists or tuples. If `whole` is true, `other` may have an integer in place of
+    a float without a fraction: JavaScript has one type for all numbers, and writes 1.0 as 1.
+
+    >>> equal({"a": [1]}, {"a": (1,)}), equal(1, True), equal(1, 1.0), equal(1.0, 1, whole=True)
+    (True, False, False, True)
+    """
+    if isinstance(one, Mapping):
+        if not isinstance(other, Mapping):
+            return False
+        mine, theirs = cast("Mapping[str, Any]", one), cast("Mapping[str, Any]", other)
+        names = mine.keys() == theirs.keys()
+        return names and all(equal(each, theirs[name], whole=whole) for name, each in mine.items())
+    if isinstance(one, list | tuple):
+        if not isinstance(other, list | tuple):
+            return False
+        items, others = cast("Sequence[Any]", one), cast("Sequence[Any]", other)
+        return len(items) == len(others) and all(
+            equal(each, its, whole=whole) for each, its in zip(items, others, strict=True)
+        )
+    narrowed = whole and isinstance(one, float) and type(other) is int
+    return one == other and (narrowed or _type_of(one) is _type_of(other))
+
+
+def _type_of(value: object) -> type:
+    """Return the type by which `equal` tells values apart: a subclass, such as an enum of texts, counts as its base."""
+    kinds = (bool, int, float, str, (bytes, bytearray))
+    found = next((each for each in kinds if isinstance(value, each)), None)
+    return found if isinstance(found, type) else bytes if found else type(value)
+
+
 TOO_DEEP: Final = "nested too deeply to be compared"
 
 

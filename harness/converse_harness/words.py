@@ -69,6 +69,15 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def is_blank(text: str) -> bool:
+    r"""Whether a text is empty or has nothing but white space: what Bedrock calls blank.
+
+    >>> is_blank(""), is_blank(" \\n"), is_blank("-")
+    (True, True, False)
+    """
+    return not text.strip()
+
+
 def cut(text: str, width: int) -> str:
     """Return a text that has at most `width` characters; if it was longer, its end is replaced by three dots.
 

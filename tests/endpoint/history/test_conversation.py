@@ -380,7 +380,7 @@ NOT_SAID: Final[dict[str, tuple[Reply, Change]]] = {
         reply.message({"text": "\u201cNo\u201d \u2014 it\u2019s 18\u201319 degrees\u2026"}, TIME),
         edit([0, "text"], '"No" -- it\'s 18-19 degrees...'),
     ),
-    "equal JSON": (reply.message(TIME, WEATHER), edit([1, "toolUse", "input"], {"days": 2.0, "city": "Zürich"})),
+    "equal JSON": (reply.message(TIME, WEATHER), edit([1, "toolUse", "input"], {"days": 2, "city": "Zürich"})),
     "trimmed from the front": (reply.message(*FULL), lambda messages: messages.__delitem__(slice(0, 2))),
     "summarised": (
         reply.message(*FULL),

@@ -23,6 +23,7 @@ from converse_harness.bedrock.rules.rule import (
     reported,
 )
 from converse_harness.json_values import is_object
+from converse_harness.words import is_blank
 
 REQUEST: Final = (
     Rule(
@@ -268,7 +269,7 @@ REQUEST: Final = (
         "a text has more than whitespace",
         "The text field in the ContentBlock object at messages.{n}.content.{m} is blank. Add text to the text field, "
         "and try again.",
-        in_blocks("text", lambda text: not text.strip()),
+        in_blocks("text", is_blank),
         (
             reported("aws-samples/bedrock-engineer#8", "2025-02-25"),
             reported("langchain-ai/langchain-aws#403", "2025-03-27", "Titan"),
@@ -287,7 +288,7 @@ REQUEST: Final = (
         "guard_content_is_not_blank",
         "a text for a guardrail has more than whitespace",
         "The guard content field in the ContentBlock object at messages.{n}.content.{m} is blank",
-        in_blocks("guardContent", lambda it: "text" in it and not it["text"].get("text", "-").strip(), ".text.text"),
+        in_blocks("guardContent", lambda it: "text" in it and is_blank(it["text"].get("text", "-")), ".text.text"),
         (
             reported("aws-samples/bedrock-chat#637", "2024-12-09", "Claude 3.5 Sonnet v2"),
             reported("strands-agents/harness-sdk#4693", ""),

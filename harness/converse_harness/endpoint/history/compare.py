@@ -15,8 +15,9 @@ from converse_harness.bedrock.models import standing
 from converse_harness.bedrock.rules.rule import Claude
 from converse_harness.endpoint.call import Call
 from converse_harness.errors import Advice
-from converse_harness.json_values import is_object, member_of
+from converse_harness.json_values import equal, is_object, member_of
 from converse_harness.secrets.mask import common_length, mask
+from converse_harness.stream.same import is_blank_block
 
 HistoryChangeKind = Literal[
     "history_leaves_out_tool_use",
@@ -355,7 +356,7 @@ class TurnReader(NamedTuple):
         if name != now.get("name"):
             yield self._change("history_changes_tool_name", name, name, str(now.get("name")))
         old, new = was.get("input"), now.get("input")
-        if is_object(old) and old != new:
+        if is_object(old) and not equal(old, new, whole=True):
             yield self._change("history_changes_tool_input", name, _as_json(old), _as_json(new))
 
     def _renamed(self, use_id: str, use: Block, added: Mapping[str, Block]) -> str | None:
@@ -458,7 +459,7 @@ def _uses_of(blocks: Iterable[Block]) -> dict[str, Block]:
 
 def _texts_of(blocks: Iterable[Block]) -> list[str]:
     """Return the stripped texts of some blocks; blank texts are left out."""
-    return [text for block in blocks if (text := str(block.get("text", "")).strip())]
+    return [str(block["text"]).strip() for block in blocks if "text" in block and not is_blank_block(block)]
 
 
 def _thoughts_of(blocks: Iterable[Block]) -> list[GivenThought]:
@@ -493,7 +494,7 @@ def _without_points(message: Message) -> list[Block]:
 
 def _is_same_use(one: Block, other: Block) -> bool:
     """Whether two tool uses have the same name and input; their ids may differ."""
-    return one.get("name") == other.get("name") and one.get("input") == other.get("input")
+    return one.get("name") == other.get("name") and equal(one.get("input"), other.get("input"), whole=True)
 
 
 def likeness(one: str, other: str) -> float:

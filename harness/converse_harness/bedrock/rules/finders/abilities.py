@@ -9,6 +9,7 @@ from typing import Final
 from converse_harness import bedrock
 from converse_harness.bedrock.models import MODELS, Ability, bare
 from converse_harness.bedrock.rules.request import RuleRequest, RuleViolation, needs
+from converse_harness.words import is_blank
 
 _WITHOUT_ROWS: Final = ("luma", "stability", "twelvelabs")
 """Makers whose models have no row in the table, because they do not converse."""
@@ -90,5 +91,5 @@ def samplings(asked: RuleRequest) -> Iterator[RuleViolation]:
 def blank_stop_sequences(asked: RuleRequest) -> Iterator[RuleViolation]:
     """Find stop sequences that are empty or only whitespace."""
     for k, text in enumerate(asked.inference.get("stopSequences", ())):
-        if not text.strip():
+        if is_blank(text):
             yield RuleViolation(f"inferenceConfig.stopSequences[{k}]")

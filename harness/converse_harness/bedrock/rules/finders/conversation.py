@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from converse_harness.bedrock.rules.request import FIELDS, LONG_TEXT, RuleRequest, RuleViolation, alone, at, needs
+from converse_harness.words import is_blank
 
 
 def has_no_message(asked: RuleRequest) -> bool:
@@ -53,7 +54,7 @@ def messages_of_whitespace(asked: RuleRequest) -> Iterator[RuleViolation]:
     for n, _, text in asked.blocks("text"):
         texts.setdefault(n, []).append(text)
     for n, each in texts.items():
-        if not "".join(each).strip():
+        if is_blank("".join(each)):
             yield RuleViolation(at(n, None, "content"))
 
 
