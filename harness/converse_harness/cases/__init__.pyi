@@ -33,6 +33,7 @@ tool_parallel: Final[Case]
 tool_interleaved: Final[Case]
 tool_but_end_turn: Final[Case]
 tool_unknown: Final[Case]
+tool_for_ever: Final[Case]
 server_tool_nova: Final[Case]
 
 # citations
@@ -149,6 +150,17 @@ service_unavailable_exception_in_tool_input: Final[Case]
 service_unavailable_exception_at_end: Final[Case]
 unknown_exception: Final[Case]
 error_frame: Final[Case]
+
+# asking again
+
+again_unfinished: Final[Case]
+again_half_text: Final[Case]
+again_half_frame: Final[Case]
+again_lost_connection: Final[Case]
+again_busy: Final[Case]
+again_model_failed: Final[Case]
+again_half_input: Final[Case]
+again_after_tool: Final[Case]
 
 # the future
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Final
 
 from converse_harness import bedrock
@@ -34,6 +35,31 @@ MEASURED = "measured on clients; AWS is not known to send it"
 NETWORK = "happens daily on any network, whatever AWS sends"
 GUIDE = "AWS's guide; not recorded"
 """`Case.source` names the evidence for a case. Its usual values are these constants, from RECORDED to GUIDE."""
+
+
+class Evidence(Enum):
+    """Who is known to send what a case describes, the best known first; the value says it in words.
+
+    >>> from converse_harness import cases
+    >>> cases.no_index.evidence.value
+    'AWS is not known to send it'
+    """
+
+    RECORDED = "recorded of AWS"
+    REPORTED = "reported by users"
+    DOCUMENTED = "documented by AWS, or possible in its API model"
+    NETWORK = "happens on any network"
+    UNKNOWN = "AWS is not known to send it"
+
+
+_EVIDENCE: Final = (
+    (re.compile("AWS is not known to|^what models do"), Evidence.UNKNOWN),
+    (re.compile("network"), Evidence.NETWORK),
+    (re.compile("^(?!.*not recorded).*recorded"), Evidence.RECORDED),
+    (re.compile("reported by users"), Evidence.REPORTED),
+    (re.compile("AWS|specification"), Evidence.DOCUMENTED),
+)
+"""Maps the texts of `Case.source` to their evidence: the first pattern that is found."""
 
 Made = Reply | tuple[Reply, ...]
 """The replies of a case: one reply, or a tuple of the replies to several consecutive calls."""
@@ -72,6 +98,11 @@ class Case:
     def reply(self) -> Reply:
         """The first reply; in most cases it is the only one."""
         return self.replies[0]
+
+    @property
+    def evidence(self) -> Evidence:
+        """Who is known to send such an answer, by `source`."""
+        return next(evidence for pattern, evidence in _EVIDENCE if pattern.search(self.source))
 
     @property
     def stream_only(self) -> bool:

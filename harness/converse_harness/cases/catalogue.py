@@ -9,6 +9,7 @@ from typing import Final
 
 from converse_harness import bedrock
 from converse_harness.cases import failures, guardrails, messages
+from converse_harness.cases.again import again_cases
 from converse_harness.cases.case import Case
 from converse_harness.cases.tools import TOOL_CASES
 from converse_harness.errors import ReplyError
@@ -23,6 +24,7 @@ FAMILIES: Final[Mapping[str, Callable[[], Iterable[Case]]]] = {
     "errors before the stream": lambda: (*failures.error_cases(), *failures.ERROR_CASES),
     "context overflow": lambda: failures.OVERFLOW_CASES,
     "errors inside the stream": lambda: (*failures.frame_cases(), *failures.FRAME_CASES),
+    "asking again": again_cases,
     "the future": lambda: messages.FUTURE_CASES,
     "faults": failures.fault_cases,
 }

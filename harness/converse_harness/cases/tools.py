@@ -56,6 +56,9 @@ _SERVED_RESULT: Final[Mapping[str, Any]] = {
 }
 """The result of `_SERVED`, a use of Nova's code interpreter. Bedrock itself runs this tool."""
 
+_FOR_EVER: Final = 10_000
+"""More calls than any consumer makes for one question."""
+
 _NO_INPUT: Final = "Run the tool with an empty input."
 
 TOOL_CASES: Final = (
@@ -147,6 +150,13 @@ TOOL_CASES: Final = (
         "Answer with a tool result of status error, and run nothing.",
         "what models do; not recorded",
         lambda: reply.tool_use("delete_everything", {"sure": True}),
+    ),
+    Case(
+        "tool_for_ever",
+        "The model asks for the same tool again after each result, and never ends.",
+        "Stop after a number of turns: fail, or return what there is; never go on for ever.",
+        "what models do; not recorded",
+        lambda: reply.tool_use(TOOL, {"city": "Zürich"}).times(_FOR_EVER),
     ),
     Case(
         "server_tool_nova",

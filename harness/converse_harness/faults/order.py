@@ -278,6 +278,7 @@ _TABLE: Final = (
         "the next block is",
         model.opening_later,
         partial(_renumber, -1),
+        reaction="either_without_tools",
     ),
     OrderFault(
         "index_of_another_block",
@@ -387,6 +388,7 @@ _TABLE: Final = (
         model.DELTA,
         partial(_change, lambda event: event["contentBlockDelta"].update(delta={})),
         botocore=PARSER,
+        reaction="either_without_tools",
     ),
     OrderFault(
         "delta_of_two_members",
