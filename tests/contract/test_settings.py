@@ -45,9 +45,25 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         ),
     ),
     "seed": ({"seed": -1}, ".seed = -1; a whole number, 0 or more, or None."),
-    "errors of a text": (
-        {"errors": {KeyError: "ThrottlingException"}},
-        ".errors[KeyError] = 'ThrottlingException'; a list of names: ['ThrottlingException'].",
+    "stop reasons": (
+        {"stop_reasons": ["end_turn", "content_filter"]},
+        (
+            ".stop_reasons: 'content_filter' is not known; did you mean 'content_filtered'? One of: end_turn, "
+            "stop_sequence, tool_use, content_filtered, malformed_model_output, malformed_tool_use, max_tokens, "
+            "model_context_window_exceeded, guardrail_intervened."
+        ),
+    ),
+    "stop reasons of a text": ({"stop_reasons": "end_turn"}, ".stop_reasons = 'end_turn'; a list of names."),
+    "without": (
+        {"without": ["no_indexx"]},
+        (
+            ".without: 'no_indexx' is not known; did you mean 'no_index'? A stop reason, an error of AWS, an exception "
+            "of streams, or a fault of `converse-harness cases`."
+        ),
+    ),
+    "nothing left": (
+        {"stop_reasons": ["end_turn"], "without": ["end_turn"]},
+        ": `stop_reasons` and `without` leave no stop reason, so that nothing can be drawn.",
     ),
     "errors of what is none": (
         {"errors": {5: ["ThrottlingException"]}},
@@ -102,7 +118,7 @@ def test_an_unknown_case_is_refused_with_those_that_are_near() -> None:
     first, _, near = str(raised.value).partition(". Near it: ")
     assert first == "TestMine.known: no case is called 'tool_interleave'"
     assert near.startswith("tool_interleaved, ")
-    assert near.endswith("Properties: any_answer, any_extreme, any_failure, any_fault.")
+    assert near.endswith("Properties: any_answer, any_extreme, any_failure, any_fault, any_second_try.")
 
 
 def test_an_unknown_setting() -> None:
@@ -110,7 +126,7 @@ def test_an_unknown_setting() -> None:
         consumer_contract(ask, timeout=5)
     assert str(raised.value) == (
         "consumer_contract(timeout=...): no setting. Settings: transport, operation, known, time_limit, errors, "
-        "most_calls, kinds, examples, seed."
+        "most_calls, kinds, stop_reasons, without, examples, seed."
     )
 
 

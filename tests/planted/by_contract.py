@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import base64
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -118,7 +118,7 @@ def accusations(contract: ConsumerContract, *names: str, first: bool = False) ->
                 return
 
 
-def _try(contract: ConsumerContract, name: str, replies: tuple[Reply, ...]) -> Tried:
+def _try(contract: ConsumerContract, name: str, replies: Sequence[Reply]) -> Tried:
     def no_server() -> Any:
         raise NotImplementedError
 
@@ -128,24 +128,21 @@ def _try(contract: ConsumerContract, name: str, replies: tuple[Reply, ...]) -> T
 def _of_property(contract: ConsumerContract, name: str) -> Tried | None:
     worst: Tried | None = None
 
-    def put(answer: Reply) -> None:
+    def put(replies: Sequence[Reply]) -> None:
         nonlocal worst
-        tried = _try(contract, name, (answer,))
+        tried = _try(contract, name, replies)
         if tried.seen.verdict.level is not VerdictLevel.HANDLED:
             worst = tried
             raise _Found
 
-    drawing = PropertyDraw(
-        contract.operation, contract.transport, contract.kinds, contract.examples, contract.seed, "planted"
-    )
     try:
-        PROPERTIES[name].check(put, drawing, shrink=False)
+        PROPERTIES[name].check(put, PropertyDraw.of(contract, "planted"), shrink=False)
     except _Found:
         return worst
     return None
 
 
-PROPERTIES_FIRST: Final = ("any_answer", "any_extreme", "any_fault", "any_failure")
+PROPERTIES_FIRST: Final = ("any_answer", "any_extreme", "any_fault", "any_failure", "any_second_try")
 
 
 def found_by(bug: Bug, *, seed: int = 0) -> str:

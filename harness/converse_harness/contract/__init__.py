@@ -21,13 +21,22 @@ from typing import Any, ClassVar, cast
 import pytest
 
 from converse_harness.cases import CASES, Case
-from converse_harness.contract.failure_texts import NotHandled, Seen, Tried, failure, first_not_handled, note
-from converse_harness.contract.judging import HANDLED, Flaw, Verdict, VerdictLevel, verdict_of
+from converse_harness.contract.expectations import asks_for_tool
+from converse_harness.contract.failure_texts import (
+    NotHandled,
+    Seen,
+    Tried,
+    WrongAnswer,
+    failure,
+    note,
+    one_of_each,
+)
+from converse_harness.contract.judging import Flaw, Verdict, VerdictLevel, verdict_of
 from converse_harness.contract.outcome import Outcome, ToolCall
 from converse_harness.contract.properties import PROPERTIES, PropertyDraw, Unending
 from converse_harness.contract.running import Adapter, SetUpFailed, Target
 from converse_harness.contract.settings import SETTINGS, check, takes_arguments
-from converse_harness.contract.trying import attempt, in_full_once, opened
+from converse_harness.contract.trying import attempt, in_full_once, offers_tools, opened
 from converse_harness.errors import ReplyError
 from converse_harness.plugin.settings import own_fakes
 from converse_harness.reply.reply import Reply
@@ -62,7 +71,9 @@ class ConsumerContract:
     * `errors`: maps the consumer's own errors, by class or name, to names of AWS errors, to "ContextOverflow" for a
       conversation that is too long, or to names for stop reasons, such as "GuardrailIntervened";
     * `kinds`: the kinds of blocks in generated answers (None: all). The Outcome must show each named kind, otherwise
-      SetUpFailed is raised;
+      SetUpFailed is raised. Without "toolUse" in it, the request offers no tool, and no case asks for one;
+    * `stop_reasons`: the stop reasons of generated legal answers (None: all);
+    * `without`: names of errors, faults and stop reasons that generated answers do not have;
     * `examples`: the number of generated answers for each property;
     * `seed`: decides which answers are generated (None: each run generates other answers).
 
@@ -83,6 +94,8 @@ class ConsumerContract:
     errors: ClassVar[Mapping[type[BaseException] | str, Iterable[str]]] = {}
     most_calls: ClassVar[int] = 50
     kinds: ClassVar[Sequence[str] | None] = None
+    stop_reasons: ClassVar[Sequence[str] | None] = None
+    without: ClassVar[Sequence[str]] = ()
     examples: ClassVar[int] = 200
     seed: ClassVar[int | None] = 0
 
@@ -98,14 +111,35 @@ class ConsumerContract:
         """
         raise NotImplementedError(f"{type(self).__name__} has no `consume`: ask `target`, and return an Outcome.")
 
+    def consume_next(self, target: Target) -> Outcome | Awaitable[Outcome]:
+        """Send the target's request, a second question, in the conversation that `consume` began; return the result.
+
+        Write this method if the consumer remembers its conversation. It is called after `consume`, if the result of
+        `consume` was right, above all after an error: the second answer must come back whole, and the request must be
+        one that Bedrock accepts, with the first question in it at most once. The method may be a coroutine function.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no `consume_next`: it asks one question.")
+
+    @property
+    def remembers(self) -> bool:
+        """Whether the subclass has a method `consume_next`."""
+        return type(self).consume_next is not ConsumerContract.consume_next
+
     def seen(self, seen: Seen) -> None:
         """Do nothing. Each test of a case calls this method with its observations; override it for your own reports."""
 
     @classmethod
     def cases(cls) -> list[str]:
-        """Return the names of the cases that are possible with the contract's operation and transport."""
+        """Return the names of the cases that are possible with the contract's operation, transport and kinds."""
         streams = cls.operation == "ConverseStream"
-        return [name for name, case in CASES.items() if (streams or not case.stream_only) and cls._can_send(case)]
+        tools = offers_tools(cls)
+        return [
+            name
+            for name, case in CASES.items()
+            if (streams or not case.stream_only)
+            and cls._can_send(case)
+            and (tools or not any(map(asks_for_tool, case.replies)))
+        ]
 
     @classmethod
     def _can_send(cls, case: Case) -> bool:
@@ -142,59 +176,57 @@ class ConsumerContract:
         """Fail unless the consumer handles the case as the contract requires."""
         __tracebackhide__ = True
         tried = _contract_tried
-        self._keep(tried, request)
+        self._keep([tried], request)
         self.seen(tried.seen)
-        _fail(failure(tried, CASES[contract_case], _name_of(request)))
+        _fail(failure([tried], CASES[contract_case], _name_of(request)))
 
     @pytest.fixture
-    def _contract_worst(
-        self, contract_property: str, request: pytest.FixtureRequest
-    ) -> tuple[Tried | None, NotHandled | None]:
-        """Search for the smallest generated answer that the consumer does not handle.
+    def _contract_worst(self, contract_property: str, request: pytest.FixtureRequest) -> list[Tried]:
+        """Search for the smallest generated replies that the consumer does not handle, of each kind of verdict.
 
-        Return the run with this answer, and the exception that the test raises. Both are None if the consumer handles
-        all generated answers. If the setting `known` names the property, no smaller answer is searched for: return the
-        first run that failed, and an exception whose message contains the number of such runs.
+        If the setting `known` names the property, no smaller replies are searched for: return the first run of each
+        kind, with the number of such runs.
         """
         found, known = PROPERTIES[contract_property], contract_property in self.known
         tried: list[Tried] = []
 
-        def put(answer: Reply) -> None:
-            each = self._try(contract_property, [answer], request)
-            error = failure(each, found, _name_of(request))
-            if known or error is not None:
+        def put(replies: Sequence[Reply]) -> None:
+            each = self._try(contract_property, replies, request)
+            handled = each.seen.verdict.level is VerdictLevel.HANDLED
+            if known:
                 tried.append(each)
-            if error is not None and (not known or each.seen.outcome is None):
-                raise Unending(error) if each.seen.outcome is None else error
+            if not handled and (not known or each.seen.outcome is None):
+                wrong = WrongAnswer.of(each)
+                raise Unending(wrong) if each.seen.outcome is None else wrong
 
         key = request.node.nodeid.partition("[")[0]
-        drawing = PropertyDraw(self.operation, self.transport, self.kinds, self.examples, self.seed, key)
+        drawing = PropertyDraw.of(self, key)
         try:
             with in_full_once(type(self), contract_property):
                 found.check(put, drawing, shrink=not known)
-        except NotHandled as error:
-            return tried[-1], error
-        return first_not_handled(tried, found, _name_of(request)) if known else (None, None)
+        except WrongAnswer as wrong:
+            return [wrong.tried]
+        except ExceptionGroup as several:
+            return one_of_each([each.tried for each in several.exceptions if isinstance(each, WrongAnswer)])
+        return one_of_each(tried, counts=True)
 
     def test_property(
         self,
         contract_property: str,
-        _contract_worst: tuple[Tried | None, NotHandled | None],  # noqa: PT019
+        _contract_worst: list[Tried],  # noqa: PT019
         request: pytest.FixtureRequest,
     ) -> None:
         """Fail unless the consumer handles all generated answers of the property as the contract requires."""
         __tracebackhide__ = True
-        tried, error = _contract_worst
-        self._keep(tried, request)
-        _fail(error)
+        self._keep(_contract_worst, request)
+        _fail(failure(_contract_worst, PROPERTIES[contract_property], _name_of(request)))
 
-    def _keep(self, tried: Tried | None, request: pytest.FixtureRequest) -> None:
-        """Attach to the test its verdict, for the table of verdicts, and its fake, for the report of a failure."""
+    def _keep(self, tried: Sequence[Tried], request: pytest.FixtureRequest) -> None:
+        """Attach to the test its verdicts, for the table of verdicts, and its fakes, for the report of a failure."""
         item = cast("pytest.Function", request.node)
         name = item.callspec.id
-        note(item, name, HANDLED if tried is None else tried.seen.verdict, self.known.get(name))
-        if tried is not None:
-            own_fakes(item).append(tried.fake)
+        note(item, name, one_of_each(tried), self.known.get(name))
+        own_fakes(item).extend(each.fake for each in tried)
 
     def _try(self, name: str, replies: Sequence[Reply], request: pytest.FixtureRequest) -> Tried:
         """Run the consumer with a fake that sends these replies, and judge the consumer's result."""

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import islice, takewhile
 from math import inf
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from converse_harness import bedrock
 from converse_harness.bedrock.families import OVERFLOW_IN_STREAM, OVERFLOWS
-from converse_harness.bedrock.guardrails import actions_in, in_json
-from converse_harness.bedrock.rules import Refusal, RuleRequest, refusal_of
-from converse_harness.contract.outcome import Outcome
-from converse_harness.endpoint.call import Call
+from converse_harness.bedrock.guardrails import actions_in
 from converse_harness.endpoint.render import STREAM_ERRORS
 from converse_harness.faults import FAULTS
 from converse_harness.faults.model import Fault, FaultPlacement, Reaction
 from converse_harness.faults.order import OrderFault
-from converse_harness.json_values import is_array, is_object, member_of, object_of, parsed_json
-from converse_harness.reply.body import ErrorBody, is_blank
+from converse_harness.json_values import is_object, object_of, parsed_json
+from converse_harness.reply.body import ErrorBody
 from converse_harness.reply.reply import Reply
-from converse_harness.stream.assemble import Response
-from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
-from converse_harness.words import cut
+from converse_harness.stream.grammar import BLOCK_EVENTS, ERROR_FRAME, UNIONS, is_exception, kind
+
+BETWEEN: Final = ("", "\n", "\n\n", " ")
+"""The texts with which consumers join the texts of several blocks, or of several answers."""
 
 OVERFLOW: Final = "ContextOverflow"
 """In the setting `errors` of a contract, this name means that the conversation is too long."""
@@ -108,7 +107,7 @@ class ExpectedAnswer:
     def readings(self) -> frozenset[str]:
         """The texts that a consumer may return: consumers join the texts of the blocks with different separators."""
         said = [text for text in self.texts if text]
-        return frozenset(between.join(said) for between in ("", "\n", "\n\n", " "))
+        return frozenset(between.join(said) for between in BETWEEN)
 
     @property
     def calls_for_more(self) -> bool:
@@ -197,15 +196,51 @@ def parsed(text: str) -> Any:
     return value if is_object(value) else text
 
 
-def expectation_of(replies: Sequence[Reply]) -> Expectation:
+def expectation_of(replies: Sequence[Reply], asked: int | None = None) -> Expectation:
     """Return the results of a consumer that are right for several replies in a row.
 
-    The consumer may return the answer of any of the replies, or an error that fits the first reply.
+    `asked` is the number of the consumer's requests: the replies that it did not ask for are no part of its result. If
+    `asked` is None, the number is not known. The consumer may return the answer of any of the replies that it got. It
+    may fail if the last one is a failure, or if it may have left out the last one.
     """
-    first, *later = map(_of_one, replies)
-    for each in later:
-        first = Expectation((*first.answers, *each.answers), True, first.names, first.obscure, first.said)
-    return first
+    parts = [_of_one(answer) for answer in _in_turn(replies, asked)]
+    first, *later = parts
+    if not later:
+        return first
+    fails = [each for each in parts if each.failure]
+    last = parts[-1]
+    if asked is None or last.failure:
+        failure, names = bool(fails), _of_any(fails)
+    else:
+        failure, names = False, last.names  # the consumer got the whole answer that it asked for
+    answers = tuple(answer for each in parts for answer in each.answers)
+    if not fails and all(answer.tool_calls for answer in answers):
+        # Each answer asks for tools. The consumer may return all of them as one, or stop and raise an error.
+        answers, failure = (*answers, _joined(answers)), True
+    return replace(first, answers=answers, failure=failure, names=names)
+
+
+def _joined(answers: Sequence[ExpectedAnswer]) -> ExpectedAnswer:
+    texts = tuple(text for each in answers for text in each.texts)
+    calls = tuple(call for each in answers for call in each.tool_calls)
+    return ExpectedAnswer(texts, calls, "".join(each.reasoning for each in answers), answers[-1].stop_reason)
+
+
+def _in_turn(replies: Sequence[Reply], asked: int | None) -> list[Reply]:
+    """Return the replies in the order in which they are sent, each as often as it is used, but at most `asked`.
+
+    There is at least one.
+    """
+    if asked is None:
+        return [*replies]
+    each = (answer for answer in replies for _ in range(answer.uses))
+    return [*islice(each, max(1, asked))]
+
+
+def _of_any(fails: Sequence[Expectation]) -> frozenset[str]:
+    """Return the names that an error may have after these failures; empty, for any name, if one of them allows any."""
+    names = [each.names for each in fails]
+    return frozenset(name for each in names for name in each) if all(names) else frozenset()
 
 
 def _of_one(reply: Reply) -> Expectation:
@@ -226,7 +261,44 @@ def _of_one(reply: Reply) -> Expectation:
         if whole.unreadable or not _in_order(reply):
             return Expectation((whole,), True)
         return Expectation((whole,), whole.cut_short, stop_errors(whole.stop_reason))
-    return Expectation((whole, as_sent), True, obscure=bool(broken & OBSCURE), said=whole)
+    readings = [*([whole] if _came(reply) else []), as_sent, _answer_of(_in_time(reply.events()))]
+    return Expectation(tuple(readings), True, obscure=bool(broken & OBSCURE), said=whole)
+
+
+def _came(reply: Reply) -> bool:
+    """Whether all starts and deltas of the unbroken answer are sent, wherever they stand in the broken one.
+
+    Otherwise no consumer can know the whole answer.
+    """
+    return not Counter(_contents(reply.plan.unbroken_events())) - Counter(_contents(reply.events()))
+
+
+def _contents(events: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield each member of each start and delta, with its value."""
+    for event in events:
+        for name, union in UNIONS.items():
+            if name in event:
+                yield from (f"{member} {value!r}" for member, value in object_of(event[name][union]).items())
+
+
+def _in_time(events: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yield the events without those of a block that has ended: a consumer may leave out what comes after the stop."""
+    ended: set[object] = set()
+    for event in events:
+        name = next(iter(event), "")
+        index = object_of(event.get(name)).get("contentBlockIndex")
+        if name in BLOCK_EVENTS and index in ended:
+            continue
+        if name == "contentBlockStop":
+            ended.add(index)
+        yield event
+
+
+def asks_for_tool(reply: Reply) -> bool:
+    """Whether an answer has a tool use that the consumer has to run, apart from the faults of the answer."""
+    if isinstance(reply.plan.body, ErrorBody) or reply.plan.no_answer:
+        return False
+    return bool(_answer_of(reply.plan.unbroken_events()).tool_calls)
 
 
 def is_endless(fault: Fault) -> bool:
@@ -286,171 +358,3 @@ def _names(name: str, message: object) -> frozenset[str]:
         return frozenset()
     overflows = any(message == wording.message for wording in (*OVERFLOWS.values(), OVERFLOW_IN_STREAM))
     return frozenset({name, OVERFLOW} if overflows else {name})
-
-
-def _blocks(response: Response) -> list[Mapping[str, Any]]:
-    blocks: list[Mapping[str, Any]] = response.message["content"]
-    return blocks
-
-
-def _held(response: Response, *path: str) -> list[Any]:
-    """Return the value at a path of keys in each content block that has this path."""
-    found = (member_of(block, *path) for block in _blocks(response))
-    return [value for value in found if value is not None]
-
-
-@dataclass(frozen=True, slots=True)
-class _OutcomePlace:
-    """A member of the Outcome: `sent` reads its value from an answer of the fake.
-
-    `shape` is the name of the AWS shape of the value or, for a list, of its items. It is None if AWS's API model does
-    not restrict the value. `whole` is true if the value does not come from content blocks: a consumer that called again
-    may return the sum of several answers. `in_json` converts a value from a stream to its form in a Converse answer.
-    `compared` returns the part of a value that is compared.
-    """
-
-    sent: Callable[[Response], Any]
-    shape: str | None
-    whole: bool = False
-    in_json: Callable[[Any], Any] = lambda sent: sent
-    compared: Callable[[Any], Any] = lambda value: value
-
-
-def _without_blanks(content: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    return [block for block in content if not is_blank(block)]
-
-
-PLACES: Final[Mapping[str, _OutcomePlace]] = {
-    "signatures": _OutcomePlace(lambda answer: _held(answer, "reasoningContent", "reasoningText", "signature"), None),
-    "redacted": _OutcomePlace(lambda answer: _held(answer, "reasoningContent", "redactedContent"), None),
-    "citations": _OutcomePlace(
-        lambda answer: [each for some in _held(answer, "citationsContent", "citations") for each in some], "Citation"
-    ),
-    "images": _OutcomePlace(lambda answer: _held(answer, "image"), "ImageBlock"),
-    "tool_results": _OutcomePlace(lambda answer: _held(answer, "toolResult"), "ToolResultBlock"),
-    "usage": _OutcomePlace(lambda answer: answer.usage or {}, "TokenUsage", whole=True),
-    "trace": _OutcomePlace(lambda answer: answer.trace or {}, "ConverseTrace", whole=True, in_json=in_json),
-    "additional": _OutcomePlace(
-        lambda answer: {} if answer.additional is None else answer.additional, None, whole=True
-    ),
-    "content": _OutcomePlace(_blocks, "ContentBlock", whole=True, compared=_without_blanks),
-}
-"""The members of an Outcome that are compared with the answer that the fake sent."""
-
-SHOWN_BY: Final[Mapping[str, tuple[str, ...]]] = {
-    "text": ("text",),
-    "toolUse": ("tool_calls",),
-    "reasoningContent": ("reasoning", "signatures", "redacted", "content"),
-    "citationsContent": ("citations", "content"),
-    "toolResult": ("tool_results", "content"),
-    "image": ("images", "content"),
-}
-"""Maps each kind of block to the members of an Outcome that show it. A kind is compared if one of them is not None."""
-
-
-def _responses(calls: Iterable[Call]) -> list[Response]:
-    """Return the answers that the fake sent completely."""
-    return [response for call in calls if (response := call.response) is not None]
-
-
-def difference(outcome: Outcome, calls: Iterable[Call], *, went_on: bool) -> tuple[str, bool] | None:
-    """Return how the outcome differs from the sent answer in the first member that differs.
-
-    The result is a description, and True if a part of the member is missing but the rest is right. The result is None
-    if no member differs, or if no call got a whole answer. If the fake sent several answers, the outcome may agree with
-    any of them.
-
-    If `went_on` is true, the outcome may combine several answers. Then only the members whose values come from content
-    blocks are compared. They may agree with any one answer, or with an answer that has the blocks of all answers.
-    """
-    responses = _responses(calls)
-    if responses and went_on:
-        blocks = [block for response in responses for block in _blocks(response)]
-        responses.append(Response({"role": "assistant", "content": blocks}, "end_turn"))
-    found = [_first(outcome, response, whole=not went_on) for response in responses]
-    return None if None in found or not found else found[0]
-
-
-def _first(outcome: Outcome, response: Response, *, whole: bool) -> tuple[str, bool] | None:
-    for name, place in PLACES.items():
-        given = getattr(outcome, name)
-        if given is None or (place.whole and not whole):
-            continue
-        sent, got = (place.compared(_plain(value)) for value in (place.sent(response), given))
-        if all(got not in (form, _modelled(place.shape, form)) for form in (sent, place.in_json(sent))):
-            return f"{name} {_shown(got)}; it was {_shown(sent)}", _is_part(got, sent)
-    return None
-
-
-def refusal_of_kept(content: Iterable[Mapping[str, Any]], call: Call) -> Refusal | None:
-    """Return how Bedrock would refuse the texts in `content` as a message of the next request; None if it would not.
-
-    `call` is the call whose model the next request asks.
-    """
-    texts = [{"text": str(block["text"])} for block in content if "text" in block]
-    asked = {"role": "user", "content": [{"text": "?"}]}
-    body = {"messages": [asked, {"role": "assistant", "content": texts}, asked] if texts else [asked]}
-    return refusal_of(RuleRequest(call.operation or "", call.model_id, body, call.stands_for))
-
-
-def unshown(outcome: Outcome, calls: Iterable[Call], kinds: Iterable[str]) -> str | None:
-    """Return the first kind in `kinds` of which the fake sent a block, but which no member of the outcome shows.
-
-    Return None if there is no such kind.
-    """
-    sent = {name for response in _responses(calls) for block in _blocks(response) for name in block}
-    for name in kinds:
-        if name in sent and all(getattr(outcome, place) is None for place in SHOWN_BY.get(name, ())):
-            return name
-    return None
-
-
-def _plain(value: Any) -> Any:
-    """Copy a value with a dict for each mapping, a list for each tuple and bytes for each bytearray.
-
-    Two such copies are equal if their contents are equal.
-    """
-    if isinstance(value, Mapping):
-        members = cast("Mapping[str, Any]", value)
-        return {name: _plain(member) for name, member in members.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in cast("Sequence[Any]", value)]
-    return bytes(value) if isinstance(value, bytearray) else value
-
-
-def _modelled(shape_name: str | None, value: Any) -> Any:
-    """Return the value as botocore would parse it: without members that AWS's API model does not have.
-
-    `shape_name` is the name of the AWS shape of the value, or of the items of a list.
-    """
-    if shape_name is None or not bedrock.has_shape(shape_name):
-        return value
-    shape = bedrock.shape(shape_name)
-    return [_known(shape, item) for item in value] if is_array(value) else _known(shape, value)
-
-
-def _known(shape: Any, value: Any) -> Any:
-    if is_object(value) and shape.type_name == "structure" and not bedrock.is_document(shape):
-        return {name: _known(shape.members[name], member) for name, member in value.items() if name in shape.members}
-    if is_object(value) and shape.type_name == "map":
-        return {name: _known(shape.value, member) for name, member in value.items()}
-    if is_array(value) and shape.type_name == "list":
-        return [_known(shape.member, item) for item in value]
-    return value
-
-
-def _is_part(got: Any, sent: Any) -> bool:
-    """Whether `got` is `sent`, or a part of it: fewer members, fewer items in the same order, or a piece of a text."""
-    if is_object(got) and is_object(sent):
-        return all(name in sent and (sent[name] == each or _is_part(each, sent[name])) for name, each in got.items())
-    if is_array(got) and is_array(sent):
-        left = iter(sent)
-        return all(any(item == each or _is_part(each, item) for item in left) for each in got)
-    return isinstance(got, str) and isinstance(sent, str) and got in sent
-
-
-_MOST: Final = 80
-
-
-def _shown(value: object) -> str:
-    return cut(repr(value), _MOST)

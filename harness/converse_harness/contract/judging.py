@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
@@ -11,18 +11,19 @@ from converse_harness import bedrock
 from converse_harness.bedrock.rules import Refusal
 from converse_harness.cases import Case
 from converse_harness.contract.expectations import (
+    BETWEEN,
     STOP_REASONS,
     Expectation,
     ExpectedAnswer,
     StopClass,
-    difference,
     expectation_of,
     parsed,
-    refusal_of_kept,
 )
 from converse_harness.contract.outcome import Outcome, ToolCall
+from converse_harness.contract.places import difference, refusal_of_kept
 from converse_harness.contract.running import TOOL
 from converse_harness.endpoint.call import Call
+from converse_harness.json_values import equal
 from converse_harness.words import cut
 
 
@@ -58,6 +59,7 @@ class Flaw(_Worded):
     SILENT = "silent success", "An answer that broke off, was cut off or was blocked looks like a whole answer."
     WRONG_ERROR = "wrong error", "The error is an accident of the consumer's code, or names another error of AWS."
     BAD_REQUEST = "bad request", "Bedrock refuses a later request of the consumer, or its `content` in one."
+    HISTORY = "wrong history", "The next question gets another answer, or its request repeats the one before it."
     ENDLESS = "endless retry", "The consumer asks again and again, more often than the contract's `most_calls`."
     HANGS = "hangs", "The consumer does not come to an end within the contract's `time_limit`."
 
@@ -66,6 +68,8 @@ class Flaw(_Worded):
 class Verdict:
     """The verdict on a consumer's result: a level, a flaw (only for MISHANDLED), and a short reason.
 
+    `about` names what is wrong, for example "text" or the name of an error: a property reports each flaw of each thing.
+
     >>> Verdict(VerdictLevel.MISHANDLED, Flaw.LOST, "the text is missing").words
     'mishandled: lost'
     """
@@ -73,6 +77,12 @@ class Verdict:
     level: VerdictLevel
     flaw: Flaw | None = None
     why: str = ""
+    about: str = field(default="", compare=False)
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """The level and flaw in words, and what the verdict is about: verdicts of one kind are reported once."""
+        return self.words, self.about
 
     @property
     def words(self) -> str:
@@ -108,9 +118,13 @@ FOLLOW_UP: Final = "OK."
 """The text of the fake's answer to tool results, and to all later calls after a complete answer."""
 
 
-def mishandled(flaw: Flaw, why: str) -> Verdict:
+NEXT_ANSWER: Final = "In Bern it rains."
+"""The text of the fake's answer to the second question of a consumer that remembers."""
+
+
+def mishandled(flaw: Flaw, why: str, about: str = "") -> Verdict:
     """Make a verdict of the level MISHANDLED with this flaw."""
-    return Verdict(VerdictLevel.MISHANDLED, flaw, why)
+    return Verdict(VerdictLevel.MISHANDLED, flaw, why, about)
 
 
 def judge(
@@ -128,9 +142,9 @@ def judge(
     made = list(calls)
     for call in made[1:]:
         if call.refusal is not None:
-            return mishandled(Flaw.BAD_REQUEST, _broken(call.refusal))
+            return mishandled(Flaw.BAD_REQUEST, _broken(call.refusal), about=call.refusal.rule.name)
         if call.malformed is not None:
-            return mishandled(Flaw.BAD_REQUEST, call.malformed)
+            return mishandled(Flaw.BAD_REQUEST, call.malformed, about="malformed")
     went_on = len(made) > 1 and outcome.text.rstrip().endswith(FOLLOW_UP)
     if outcome.error is not None:
         return _judge_error(expected, outcome, errors)
@@ -138,14 +152,38 @@ def judge(
     if verdict.level is not VerdictLevel.HANDLED:
         return verdict
     if (unlike := difference(outcome, made, went_on=went_on)) is not None:
-        why, is_lost = unlike
-        return mishandled(Flaw.LOST if is_lost else Flaw.CORRUPTED, why)
+        return mishandled(Flaw.LOST if unlike.is_lost else Flaw.CORRUPTED, unlike.why, about=unlike.place)
     # A consumer that went on has sent what it kept, and the rules have judged that.
     if outcome.content is not None and made and not went_on:
         refusal = refusal_of_kept(outcome.content, made[-1])
         if refusal is not None:
             why = f"content, sent back, breaks the {_broken(refusal)}; leave the blank texts out of it"
-            return mishandled(Flaw.BAD_REQUEST, why)
+            return mishandled(Flaw.BAD_REQUEST, why, about=refusal.rule.name)
+    return HANDLED
+
+
+def judge_next(outcome: Outcome, calls: Sequence[Call], question: str) -> Verdict:
+    """Return the verdict on the outcome of the second question of a conversation.
+
+    `calls` are the calls of the second question, and `question` is the first question. The answer to the second one is
+    NEXT_ANSWER.
+    """
+    for call in calls:
+        why = call.malformed if call.refusal is None else _broken(call.refusal)
+        if why is not None:
+            return mishandled(Flaw.BAD_REQUEST, f"next question: {why}", about="next question")
+    if outcome.error is not None:
+        why = f"next question: {error_name(outcome.error)}{_message_of(outcome.error)}"
+        return mishandled(Flaw.HISTORY, why, about="error")
+    if outcome.text.strip() != NEXT_ANSWER or outcome.tool_calls:
+        made = f" and tool calls {[call.name for call in outcome.tool_calls]}" if outcome.tool_calls else ""
+        why = f"next question: {_shown_text(outcome.text)}{made}; it was {NEXT_ANSWER!r}"
+        return mishandled(Flaw.HISTORY, why, about="text")
+    asked = [block.get("text", "") for message in calls[-1].messages for block in message["content"]]
+    times = sum(text.count(question) for text in asked)
+    if times > 1:
+        why = f"next question: its request has the question before it {times} times"
+        return mishandled(Flaw.HISTORY, why, about="question")
     return HANDLED
 
 
@@ -163,7 +201,8 @@ def verdict_of(case: Case, outcome: Outcome, calls: Iterable[Call] = ()) -> Verd
     >>> verdict_of(CASES["cut_off"], Outcome("18 °C and sunny")).words
     'mishandled: silent success'
     """
-    return judge(expectation_of(case.replies), outcome, calls, errors={})
+    made = list(calls)
+    return judge(expectation_of(case.replies, len(made) or None), outcome, made, errors={})
 
 
 def _judge_error(
@@ -171,16 +210,17 @@ def _judge_error(
 ) -> Verdict:
     name = error_name(outcome.error)
     if name in ACCIDENTS:
-        return mishandled(Flaw.WRONG_ERROR, f"{name} is an accident of code{_message_of(outcome.error)}")
+        why = f"{name} is an accident of code{_message_of(outcome.error)}"
+        return mishandled(Flaw.WRONG_ERROR, why, about=name)
     if (strange := _not_sent(outcome, [*expected.tools, *expected.said.tool_calls], "whole")) is not None:
         return strange
     stands_for = _meaning_of(outcome.error, errors)
     if not expected.failure and not expected.names & stands_for:
         hint = _declaration(outcome.error, expected.names)
-        return Verdict(VerdictLevel.REFUSED, None, f"{name}{_message_of(outcome.error)}{hint}")
+        return Verdict(VerdictLevel.REFUSED, None, f"{name}{_message_of(outcome.error)}{hint}", about=name)
     if expected.names and stands_for and not expected.names & stands_for:
-        wanted = " or ".join(sorted(expected.names))
-        return mishandled(Flaw.WRONG_ERROR, f"{name} says {' or '.join(sorted(stands_for))}; it was {wanted}")
+        said, wanted = (" or ".join(sorted(names)) for names in (stands_for, expected.names))
+        return mishandled(Flaw.WRONG_ERROR, f"{name} says {said}; it was {wanted}", about=f"{said} {wanted}")
     return HANDLED
 
 
@@ -190,7 +230,8 @@ def _judge_answer(expected: Expectation, outcome: Outcome, *, went_on: bool) -> 
     if not expected.answers:
         if went_on and not any(part and outcome.text.startswith(part) for part in expected.said.texts):
             return HANDLED  # the consumer called again, and returns only the later answer
-        return mishandled(Flaw.SILENT, f"no error; {_shown_text(outcome.text)}, stop reason {outcome.stop_reason}")
+        why = f"no error; {_shown_text(outcome.text)}, stop reason {outcome.stop_reason}"
+        return mishandled(Flaw.SILENT, why, about="error")
     verdicts = [_compare(answer, expected, outcome, went_on=went_on) for answer in expected.answers]
     return next((verdict for verdict in verdicts if verdict.level is VerdictLevel.HANDLED), verdicts[0])
 
@@ -201,38 +242,43 @@ def _compare(answer: ExpectedAnswer, expected: Expectation, outcome: Outcome, *,
     `went_on` is true if the outcome includes the answer to a later call of the consumer.
     """
     text = outcome.text.strip()
+    if went_on and expected.failure and text == FOLLOW_UP and not outcome.tool_calls:
+        return HANDLED  # the consumer called again, and returns only the later answer
     readings = {reading.strip() for reading in answer.readings}
     longest = max(readings, key=len)
     if went_on and (expected.failure or answer.calls_for_more):
-        readings |= {
-            FOLLOW_UP,
-            *(f"{reading}{between}{FOLLOW_UP}" for reading in readings for between in ("", "\n", " ")),
-        }
+        told = readings | answer.readings
+        readings |= {FOLLOW_UP, *(f"{each}{between}{FOLLOW_UP}".strip() for each in told for between in BETWEEN)}
     if text not in readings:
         kept = text.removesuffix(FOLLOW_UP).rstrip() if went_on else text
         flaw = Flaw.LOST if kept != longest and kept in longest else Flaw.CORRUPTED
-        return mishandled(flaw, f"{_shown_text(text)}; it was {_shown_text(longest)}")
+        return mishandled(flaw, f"{_shown_text(text)}; it was {_shown_text(longest)}", about="text")
     if outcome.reasoning is not None and outcome.reasoning.strip() != answer.reasoning.strip():
         flaw = Flaw.LOST if outcome.reasoning in answer.reasoning else Flaw.CORRUPTED
-        return mishandled(flaw, f"reasoning {_shown_text(outcome.reasoning)}; it was {_shown_text(answer.reasoning)}")
+        why = f"reasoning {_shown_text(outcome.reasoning)}; it was {_shown_text(answer.reasoning)}"
+        return mishandled(flaw, why, about="reasoning")
     made = [(call.name, _value(call)) for call in outcome.tool_calls]
     missing = [
         (name, given)
-        for name, given in answer.tool_calls
-        if (name, given) not in made
+        for name, given in _left_of(answer.tool_calls, made)
         # The consumer cannot run this tool call. It is not lost, because the consumer may send a tool result with an
         # error.
-        and not (went_on and (isinstance(given, str) or name != TOOL))
+        if not (went_on and (isinstance(given, str) or name != TOOL))
     ]
     if missing and not expected.obscure:
         name, given = missing[0]
-        return mishandled(Flaw.LOST, f"the tool call {name} {given!r} is missing")
+        return mishandled(Flaw.LOST, f"the tool call {name} {given!r} is missing", about="tool_calls")
+    twice = [(name, given) for name, given in _left_of(made, answer.tool_calls) if not isinstance(given, str)]
+    if twice:
+        name, given = twice[0]
+        return mishandled(Flaw.CORRUPTED, f"the tool call {name} {given!r} came once, and is made again", "tool_calls")
     # If the consumer called again, the stop reason belongs to the later answer.
     if not went_on and outcome.stop_reason in FINISHED:
         # The trace also tells that a guardrail blocked.
         blocked = answer.blocked and not (outcome.trace or {}).get("guardrail")
         if answer.cut_short or blocked:
-            return mishandled(Flaw.SILENT, f"stop reason {outcome.stop_reason}; it was {answer.stop_reason}")
+            why = f"stop reason {outcome.stop_reason}; it was {answer.stop_reason}"
+            return mishandled(Flaw.SILENT, why, about=str(answer.stop_reason))
     return HANDLED
 
 
@@ -245,10 +291,27 @@ def _not_sent(outcome: Outcome, sent: Sequence[tuple[str, Any]], how: str) -> Ve
     for call in outcome.tool_calls:
         value = _value(call)
         is_empty = value == "" and (call.name, {}) in sent
-        if is_empty or (not isinstance(value, str) and (call.name, value) not in sent):
+        if is_empty or (not isinstance(value, str) and not _is_among(sent, (call.name, value))):
             advice = "; a tool without input gets {}" if call.input == "" else ""
-            return mishandled(Flaw.CORRUPTED, f"tool call that was not sent {how}: {call.name} {call.input!r}{advice}")
+            why = f"tool call that was not sent {how}: {call.name} {call.input!r}{advice}"
+            return mishandled(Flaw.CORRUPTED, why, about="tool_calls")
     return None
+
+
+def _is_among(sent: Iterable[tuple[str, Any]], made: tuple[str, Any]) -> bool:
+    """Whether a tool call, as the consumer made it, is one of those that were sent."""
+    return any(equal(each, made, whole=True) for each in sent)
+
+
+def _left_of(some: Iterable[tuple[str, Any]], others: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Return the tool calls of `some` that are left if each of `others` takes one that is equal."""
+    left = [*some]
+    for other in others:
+        for number, each in enumerate(left):
+            if equal(each, other, whole=True) or equal(other, each, whole=True):
+                del left[number]
+                break
+    return left
 
 
 def _value(call: ToolCall) -> Any:
@@ -280,7 +343,7 @@ def _meaning_of(
     """
     for known, names in errors.items():
         if error == known if isinstance(known, str) else isinstance(error, known):
-            return frozenset(names)
+            return frozenset({names} if isinstance(names, str) else names)
     name = error_name(error)
     name = name[:1].upper() + name[1:]
     return frozenset({name}) if name in bedrock.all_errors() else frozenset()

@@ -5,15 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 import converse_strategies as strategies
 from converse_harness import bedrock, reply
+from converse_harness.contract.expectations import STOP_REASONS
 from converse_harness.contract.running import TOOL
+from converse_harness.faults import FAULTS
+from converse_harness.reply.body import ErrorBody
 from converse_harness.reply.reply import Reply
+from converse_harness.stream.grammar import ERROR_FRAME
 
 if TYPE_CHECKING:
     from hypothesis.database import ExampleDatabase
@@ -161,40 +165,111 @@ class Unending(BaseException):
         self.error = error
 
 
+class DrawSettings(Protocol):
+    """The settings of a contract that say what is drawn."""
+
+    operation: ClassVar[str]
+    transport: ClassVar[str]
+    kinds: ClassVar[Sequence[str] | None]
+    stop_reasons: ClassVar[Sequence[str] | None]
+    without: ClassVar[Sequence[str]]
+    examples: ClassVar[int]
+    seed: ClassVar[int | None]
+
+
 @dataclass(frozen=True, slots=True)
 class PropertyDraw:
     """The arguments for generating the answers of a property.
 
-    `kinds` are the kinds of blocks (None: all) and `examples` is the number of answers. `seed` determines the answers
-    (None: hypothesis chooses a seed). The database of hypothesis stores the answers that were not handled under `key`.
+    `kinds` are the kinds of blocks, and `stop_reasons` the stop reasons of legal answers (None: all). `without` are the
+    names of errors, faults and stop reasons that are left out. `examples` is the number of answers. `seed` determines
+    the answers (None: hypothesis chooses a seed). The database of hypothesis stores the answers that were not handled
+    under `key`.
     """
 
     operation: str
     transport: str
     kinds: Sequence[str] | None
+    stop_reasons: Sequence[str] | None
+    without: Sequence[str]
     examples: int
     seed: int | None
     key: str
+
+    @classmethod
+    def of(cls, contract: DrawSettings, key: str) -> PropertyDraw:
+        """Take the arguments from the settings of a contract."""
+        return cls(**{name: getattr(contract, name) for name in DrawSettings.__annotations__}, key=key)
+
+    def answers(self) -> SearchStrategy[Reply]:
+        """Any legal answers."""
+        answers = strategies.replies(kinds=self.kinds)
+        left_out = {*self.without}
+        if self.stop_reasons is None and left_out.isdisjoint(STOP_REASONS):
+            return answers
+        wanted = {*(STOP_REASONS if self.stop_reasons is None else self.stop_reasons)} - left_out
+        return answers.filter(lambda answer: _stop_reason(answer) in wanted)
+
+    def failures(self) -> SearchStrategy[Reply]:
+        """Errors before the stream, and inside it after any part of any legal answer."""
+        return self._left(strategies.errors() | strategies.stream_errors(replies=self.answers()))
+
+    def faults(self, names: Sequence[str] | None = None) -> SearchStrategy[Reply]:
+        """Legal answers with one fault (None: any fault), as far as the transport and the operation can have it."""
+        drawn = strategies.faulty_replies(
+            replies=None if self.stop_reasons is None else self.answers(),
+            kinds=self.kinds,
+            names=names,
+            transports=[self.transport],
+            operations=[self.operation],
+        )
+        return self._left(drawn.map(lambda case: case.reply))
+
+    def _left(self, drawn: SearchStrategy[Reply]) -> SearchStrategy[Reply]:
+        left_out = {*self.without}
+        return drawn.filter(lambda answer: left_out.isdisjoint(_names_in(answer))) if left_out else drawn
+
+
+def _stop_reason(answer: Reply) -> str | None:
+    stops = (event["messageStop"] for event in answer.events() if "messageStop" in event)
+    return next((stop["stopReason"] for stop in stops), None)
+
+
+def _names_in(answer: Reply) -> Iterator[str]:
+    """Yield the names of the errors and faults of an answer, as the setting `without` has them."""
+    plan = answer.plan
+    yield from (placement.fault.name for placement in plan.placements)
+    if isinstance(plan.body, ErrorBody):
+        yield plan.body.name
+    if plan.failure is not None:
+        (name,) = plan.failure.event
+        yield "error_frame" if name == ERROR_FRAME else name
+
+
+def names_of_draws() -> tuple[str, ...]:
+    """Return what the setting `without` may name: stop reasons, errors before and in the stream, and faults."""
+    return (*STOP_REASONS, *bedrock.all_errors(), *bedrock.stream_exceptions(), "error_frame", *FAULTS)
 
 
 @dataclass(frozen=True, slots=True)
 class Property:
     """A property that a consumer must have for all generated answers.
 
-    `sentence` describes the answers, `required` describes how the consumer must react. `draws` takes the kinds of
-    blocks, the operation and the transport, and returns the hypothesis strategy for the answers.
+    `sentence` describes the answers, `required` describes how the consumer must react. `draws` returns the hypothesis
+    strategy for the replies to the calls of one question.
     """
 
     name: str
     sentence: str
     required: str
-    draws: Callable[[Sequence[str], str, str], SearchStrategy[Reply]]
+    draws: Callable[[PropertyDraw], SearchStrategy[tuple[Reply, ...]]]
 
-    def check(self, put: Callable[[Reply], None], drawing: PropertyDraw, *, shrink: bool = True) -> None:
-        """Call `put` with each generated answer. Raises the error of `put` for the smallest answer that fails.
+    def check(self, put: Callable[[Sequence[Reply]], None], drawing: PropertyDraw, *, shrink: bool = True) -> None:
+        """Call `put` with all generated replies. Raises the error of `put` for the smallest replies that fail.
 
-        If `shrink` is false, answers that failed in an earlier run are not tried again, and the first answer that fails
-        is not made smaller.
+        If `put` raises errors of several types, an ExceptionGroup with one error of each type is raised. If `shrink` is
+        false, answers that failed in an earlier run are not tried again, and the first answer that fails is not made
+        smaller.
         """
         from hypothesis import HealthCheck, Phase, given, settings
         from hypothesis import seed as seeded
@@ -207,7 +282,7 @@ class Property:
             derandomize=False,  # not needed, because `seed` determines the answers
             database=None if database is None or not shrink else _own_part(database, f"{drawing.key}:{self.name}"),
             phases=phases,  # without the phase `explain`, which would run the consumer again
-            report_multiple_bugs=False,
+            report_multiple_bugs=True,  # it tells errors apart by their type
             # The health checks are off, because the consumer is slow and the strategies may draw large or rare answers.
             suppress_health_check=(
                 HealthCheck.data_too_large,
@@ -217,11 +292,10 @@ class Property:
             ),
         )
 
-        def consumer(answer: Reply) -> None:
-            put(answer)
+        def consumer(replies: Sequence[Reply]) -> None:
+            put(replies)
 
-        kinds = block_kinds() if drawing.kinds is None else drawing.kinds
-        test = quietly(given(answer=self.draws(kinds, drawing.operation, drawing.transport))(consumer))
+        test = quietly(given(replies=self.draws(drawing))(consumer))
         try:
             # If a long answer fails, hypothesis warns about the length of its representation, which is never printed.
             with warnings.catch_warnings():
@@ -262,10 +336,39 @@ def block_kinds() -> tuple[str, ...]:
     return tuple(streamable())
 
 
-def _at_the_edge(kinds: Sequence[str], operation: str, transport: str) -> SearchStrategy[Reply]:
+def _one(drawn: SearchStrategy[Reply]) -> SearchStrategy[tuple[Reply, ...]]:
+    from hypothesis.strategies import tuples
+
+    return tuples(drawn)
+
+
+def _at_the_edge(drawing: PropertyDraw) -> SearchStrategy[tuple[Reply, ...]]:
     from hypothesis.strategies import sampled_from
 
-    return sampled_from(answers) if (answers := extremes(kinds)) else strategies.replies(kinds=kinds)
+    kinds = block_kinds() if drawing.kinds is None else drawing.kinds
+    wanted = drawing.stop_reasons
+    answers = [each for each in extremes(kinds) if wanted is None or _stop_reason(each) in wanted]
+    return _one(sampled_from(answers) if answers else drawing.answers())
+
+
+_ENDS: Final = tuple(
+    name for name, fault in FAULTS.items() if fault.reaction == "fail" and fault.seconds is None and not fault.no_answer
+)
+"""The faults that end an answer before its end, and that need no patience of the client."""
+
+
+def _then_whole(drawing: PropertyDraw) -> SearchStrategy[tuple[Reply, ...]]:
+    from hypothesis.strategies import tuples
+
+    ends = [
+        name
+        for name in _ENDS
+        if drawing.transport in FAULTS[name].transports
+        and (drawing.operation == "ConverseStream" or FAULTS[name].on_body is not None)
+        and name not in drawing.without
+    ]
+    failing = drawing.failures() | drawing.faults(ends) if ends else drawing.failures()
+    return tuples(failing, drawing.answers())
 
 
 _ALL: Final = (
@@ -273,7 +376,7 @@ _ALL: Final = (
         "any_answer",
         "Any legal answer, cut into deltas anywhere.",
         "Return the same text, tool calls and reasoning, however they are cut.",
-        lambda kinds, operation, transport: strategies.replies(kinds=kinds),
+        lambda drawing: _one(drawing.answers()),
     ),
     Property(
         "any_extreme",
@@ -285,17 +388,19 @@ _ALL: Final = (
         "any_failure",
         "Any error before the stream or inside it, after any part of any answer.",
         "Fail, or ask again; never treat the part as whole, and run none of its tools.",
-        lambda kinds, operation, transport: (
-            strategies.errors() | strategies.stream_errors(replies=strategies.replies(kinds=kinds))
-        ),
+        lambda drawing: _one(drawing.failures()),
     ),
     Property(
         "any_fault",
         "Any answer with exactly one breach of the protocol, anywhere.",
         "Fail, or read the clear parts; never treat a part as whole, never run an unclear tool, never hang.",
-        lambda kinds, operation, transport: strategies.faulty_replies(
-            kinds=kinds, transports=[transport], operations=[operation]
-        ).map(lambda case: case.reply),
+        lambda drawing: _one(drawing.faults()),
+    ),
+    Property(
+        "any_second_try",
+        "Any answer that fails or breaks off; the next call gets any whole answer.",
+        "Fail, or ask again and return exactly the second answer: no text of the first one, and each tool once.",
+        _then_whole,
     ),
 )
 

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 QUESTION: Final = "What is it like in Zürich?"
 """The text of the consumer's request."""
 
+NEXT_QUESTION: Final = "And what is it like in Bern?"
+"""The text of the second question of a consumer that remembers."""
+
 MODEL_ID: Final = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
 """The model of the consumer's request."""
 
@@ -52,8 +55,9 @@ class Target:
     """The fake that the consumer must call, and the request that the consumer must send.
 
     `operation` is Converse or ConverseStream. `patience` is the read timeout for the consumer in seconds; it is short
-    in cases in which a part of the answer never arrives. With the transport "boto", the fake also answers boto clients
-    that the consumer creates itself.
+    in cases in which a part of the answer never arrives. `offers_tool` is false if the contract's `kinds` have no tool
+    use. `question` is the text of the question; `consume_next` gets another one. With the transport "boto", the fake
+    also answers boto clients that the consumer creates itself.
 
     >>> from converse_harness import fake_converse, reply
     >>> with fake_converse(reply.text("hi")) as fake:
@@ -65,6 +69,8 @@ class Target:
     fake: Fake
     operation: str
     patience: float = PATIENT
+    offers_tool: bool = True
+    question: str = QUESTION
 
     @property
     def client(self) -> Any:
@@ -105,13 +111,15 @@ class Target:
 
     @property
     def request(self) -> dict[str, Any]:
-        """The request, a question and one tool, as keyword arguments of boto3's `converse` and `converse_stream`."""
+        """The request, a question and one tool, as keyword arguments of boto3's `converse` and `converse_stream`.
+
+        There is no tool if `offers_tool` is false.
+        """
+        asked = {"modelId": MODEL_ID, "messages": [{"role": "user", "content": [{"text": self.question}]}]}
+        if not self.offers_tool:
+            return asked
         spec = {"name": TOOL, "description": TOOL_DESCRIPTION, "inputSchema": {"json": dict(TOOL_SCHEMA)}}
-        return {
-            "modelId": MODEL_ID,
-            "messages": [{"role": "user", "content": [{"text": QUESTION}]}],
-            "toolConfig": {"tools": [{"toolSpec": spec}]},
-        }
+        return {**asked, "toolConfig": {"tools": [{"toolSpec": spec}]}}
 
 
 Adapter = Callable[[Target], Outcome | Awaitable[Outcome]]

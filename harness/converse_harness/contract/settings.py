@@ -10,10 +10,11 @@ from typing import Any, Final, cast
 from converse_harness import bedrock
 from converse_harness.bedrock.api.checks import is_object
 from converse_harness.cases import CASES, UnknownCase
-from converse_harness.contract.expectations import OVERFLOW, STOP_ERRORS
-from converse_harness.contract.properties import PROPERTIES, block_kinds
+from converse_harness.contract.expectations import OVERFLOW, STOP_ERRORS, STOP_REASONS
+from converse_harness.contract.properties import PROPERTIES, block_kinds, names_of_draws
 from converse_harness.errors import ReplyError
 from converse_harness.faults.model import Transport
+from converse_harness.words import nearest
 
 OPERATIONS: Final = ("ConverseStream", "Converse")
 _TRANSPORTS: Final[tuple[Transport, ...]] = ("boto", "httpx", "server")
@@ -26,7 +27,10 @@ SETTINGS: Final[Mapping[str, str]] = {
     "errors": "the meaning of its own errors, by class or name: names of AWS's errors, `"
     f"{OVERFLOW}` for a conversation that is too long, and the names in the table of stop reasons",
     "most_calls": "how many requests it may send for one answer",
-    "kinds": "the blocks of drawn answers, None for all; an Outcome must have a place for each named kind",
+    "kinds": "the blocks of drawn answers, None for all; an Outcome must have a place for each named kind. Without "
+    "`toolUse`, the request offers no tool, and no case asks for one",
+    "stop_reasons": "the stop reasons of drawn whole answers, None for all",
+    "without": "the names of errors, faults and stop reasons that drawn answers do not have",
     "examples": "how many answers are drawn for each property",
     "seed": "which answers are drawn: the same number draws the same; None draws others in each run, or those of "
     "`--hypothesis-seed`",
@@ -64,6 +68,7 @@ def check(contract: type[Any], where: str) -> None:
             raise ReplyError(f"{where}.{name} = {value!r}; {expected}.")
     _check_names(contract, where)
     _check_kinds(contract.kinds, where)
+    _check_draws(contract, where)
     _check_errors(contract.errors, where)
     _check_known(contract, where)
 
@@ -106,6 +111,29 @@ def _check_kinds(kinds: Any, where: str) -> None:
         raise ReplyError(f"{where}.kinds = {kinds!r}; a list of some of {allowed}, or None for all.")
 
 
+def _check_draws(contract: type[Any], where: str) -> None:
+    """Raise ReplyError for unknown names in `stop_reasons` and `without`, and if they leave no stop reason."""
+    stop_reasons: Any = contract.stop_reasons
+    for name, value, allowed in (
+        ("stop_reasons", () if stop_reasons is None else stop_reasons, (*STOP_REASONS,)),
+        ("without", contract.without, names_of_draws()),
+    ):
+        if not isinstance(value, list | tuple):
+            raise ReplyError(f"{where}.{name} = {value!r}; a list of names.")
+        for each in cast("Sequence[object]", value):
+            if each not in allowed:
+                near = nearest(each, allowed)
+                hint = f"did you mean {near!r}? " if near else ""
+                listed = f"One of: {', '.join(allowed)}." if name == "stop_reasons" else _WITHOUT
+                raise ReplyError(f"{where}.{name}: {each!r} is not known; {hint}{listed}")
+    wanted = {*(STOP_REASONS if stop_reasons is None else stop_reasons)} - {*contract.without}
+    if not wanted:
+        raise ReplyError(f"{where}: `stop_reasons` and `without` leave no stop reason, so that nothing can be drawn.")
+
+
+_WITHOUT: Final = "A stop reason, an error of AWS, an exception of streams, or a fault of `converse-harness cases`."
+
+
 def _check_errors(errors: Any, where: str) -> None:
     if not is_object(errors):
         raise ReplyError(f"{where}.errors = {errors!r}; a dict from your own errors to lists of names of AWS errors.")
@@ -114,9 +142,8 @@ def _check_errors(errors: Any, where: str) -> None:
         if not isinstance(key, str) and not (isinstance(key, type) and issubclass(key, BaseException)):
             raise ReplyError(f"{where}.errors: {key!r} is no error; the class of one, or in another language its name.")
         shown = key if isinstance(key, str) else key.__name__
-        if isinstance(names, str):
-            raise ReplyError(f"{where}.errors[{shown}] = {names!r}; a list of names: [{names!r}].")
-        if unknown := sorted({*names} - allowed):
+        given = {names} if isinstance(names, str) else {*names}
+        if unknown := sorted(given - allowed):
             raise ReplyError(
                 f"{where}.errors[{shown}]: {unknown[0]!r} is neither an error of AWS nor one for a stop reason. "
                 f"One of: {', '.join(sorted(allowed))}."

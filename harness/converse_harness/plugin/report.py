@@ -8,6 +8,7 @@ import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
@@ -223,30 +224,36 @@ def _print_contracts(terminal: pytest.TerminalReporter, contracts: Mapping[str, 
     """
     terminal.section("converse contract")
     for name, verdicts in sorted(contracts.items()):
-        rows = sorted(
-            (str(each["test"]), _word(each), one_line(each["why"]), _is_known(each))
-            for each in verdicts
-            if each["level"] != "handled" or each["known"] is not None
-        )
-        first = max((len(test) for test, *_ in rows), default=0)
-        second = max((len(word) for _, word, *_ in rows), default=0)
+        rows = sorted(row for each in verdicts for row in _rows(each))
+        first = max((len(test) for _, test, *_ in rows), default=0)
+        second = max((len(word) for _, _, word, *_ in rows), default=0)
         fine = all(known for *_, known in rows)
         terminal.write_line(f"{name}: {_counts(verdicts)}", bold=True, green=fine, red=not fine)
-        for test, word, why, known in rows:
-            line = f"  {test:{first}}  {word:{second}}  "
-            room = max(terminal.config.get_terminal_writer().fullwidth - len(line) - 1, _NARROWEST)
-            line += cut(why, room) if terminal.isatty else why
-            terminal.write_line(line.rstrip(), yellow=known, red=not known)
+        for (_, sent), alike in groupby(rows, key=lambda row: row[0]):
+            if sent:
+                terminal.write_line(f"  {sent}:")
+            for _, test, word, why, known in alike:
+                line = f"    {test:{first}}  {word:{second}}  "
+                room = max(terminal.config.get_terminal_writer().fullwidth - len(line) - 1, _NARROWEST)
+                line += cut(why, room) if terminal.isatty else why
+                terminal.write_line(line.rstrip(), yellow=known, red=not known)
+
+
+def _rows(verdict: Mapping[str, Any]) -> Iterator[tuple[tuple[int, str], str, str, str, bool]]:
+    """Yield the row of a test for each kind of answer that was not handled, or for a known case that is handled.
+
+    A row is ((rank, who is known to send such an answer), test, verdict in words, reason, whether it is known).
+    """
+    test, handled, known = str(verdict["test"]), verdict["level"] == "handled", verdict["known"] is not None
+    if handled and known:
+        yield (-1, ""), test, "handled, but in `known`", "", False
+    for each in () if handled else (verdict, *verdict["more"]):
+        word = f"{each['flaw'] or each['level']}{', known' if known else ''}"
+        yield (each["rank"], each["sent"]), test, word, one_line(each["why"]), known
 
 
 def _is_known(verdict: Mapping[str, Any]) -> bool:
     return verdict["known"] is not None and verdict["level"] != "handled"
-
-
-def _word(verdict: Mapping[str, Any]) -> str:
-    if verdict["level"] == "handled":
-        return "handled, but in `known`"
-    return f"{verdict['flaw'] or verdict['level']}{', known' if _is_known(verdict) else ''}"
 
 
 def _counts(verdicts: Iterable[Mapping[str, Any]]) -> str:

@@ -330,17 +330,3 @@ def _without_placeholder(block: Mapping[str, Any]) -> Mapping[str, Any]:
             return {"toolUse": tool}
         case _:
             return block
-
-
-def is_blank(block: Mapping[str, Any]) -> bool:
-    """Whether a block is a text, or reasoning without a signature, that has nothing but white space.
-
-    A client may leave such a block out.
-    """
-    match block:
-        case {"text": str(text)}:
-            return not text.strip()
-        case {"reasoningContent": {"reasoningText": {"text": str(text), **more}}}:
-            return not text.strip() and not more.get("signature")
-        case _:
-            return False
