@@ -72,7 +72,7 @@ def one_line(text: str) -> str:
 def is_blank(text: str) -> bool:
     r"""Whether a text is empty or has nothing but white space: what Bedrock calls blank.
 
-    >>> is_blank(""), is_blank(" \\n"), is_blank("-")
+    >>> is_blank(""), is_blank(" \n"), is_blank("-")
     (True, True, False)
     """
     return not text.strip()

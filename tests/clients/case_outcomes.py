@@ -23,6 +23,7 @@ from tests.clients.case_rows import (
     alike,
     asks,
     breaks,
+    cut,
     fails,
     in_stream,
     refused,
@@ -90,6 +91,7 @@ TOOLS: Final[Mapping[str, Row]] = {
         flow="MS CS0 CS1 D0 D1 D0 D1 CE0 CE1 ST MD",
     ),
     "tool_but_end_turn": asks(WEATHER, stop="end_turn", flow="MS CS0 D0x4 CE0 ST MD"),
+    "tool_for_ever": asks(WEATHER, flow="MS CS0 D0x4 CE0 ST MD"),
     "tool_unknown": asks(("delete_everything", '{"sure": true}'), usage=(ASKED, 20), flow="MS CS0 D0x4 CE0 ST MD"),
     "server_tool_nova": alike(
         Made(
@@ -298,6 +300,22 @@ FRAMES: Final[Mapping[str, Row]] = {
     "unknown_member": said(usage=SAID, flow="MS D0 CE0 ST MD"),
 }
 
+LATER: Final = Made("20 °C and cloudy in Zürich.", stop="end_turn", usage=USED, again=1)
+
+SECOND_TRIES: Final[Mapping[str, Row]] = {
+    # botocore does not ask again after a part of a stream; a whole answer gets there where botocore asks again.
+    "again_unfinished": FAULTS["no_message_stop"],
+    "again_half_text": FAULTS["cut_off"],
+    "again_half_frame": FAULTS["truncated_frame"],
+    "again_lost_connection": Row(FAULTS["reset"].stream, LATER),
+    "again_busy": Row(FRAMES["throttle_mid"].stream, LATER),
+    "again_model_failed": FRAMES["model_stream_error"],
+    "again_half_input": cut("Let me look.", tools=(("get_weather", '{"city": '),), flow="MS D0x3 CE0 CS1 D1x4"),
+    "again_after_tool": in_stream(
+        "Let me look.", tools=(WEATHER,), stop=None, usage=(ASKED, 23), flow="MS D0x3 CE0 CS1 D1x8 CE1 MD"
+    ),
+}
+
 OUTCOMES: Final[Mapping[str, Row]] = {
     **MESSAGES,
     **TOOLS,
@@ -307,6 +325,7 @@ OUTCOMES: Final[Mapping[str, Row]] = {
     **ERRORS,
     **FRAMES,
     **FAULTS,
+    **SECOND_TRIES,
 }
 """Every row by the name of its case."""
 

@@ -345,7 +345,7 @@ def answer(fake: Fake, name: str) -> None:
     *first, last = CASES[name].replies
     if first:
         fake.script(*first)
-    fake.always(last)
+    fake.always(last.times(1))
 
 
 PATIENCE: Final[Mapping[str, float]] = {"read_timeout": 0.1, "stall": 0.5}
@@ -357,7 +357,7 @@ def patience(name: str) -> float:
     return PATIENCE.get(name, 30.0)
 
 
-LOSSY: Final = frozenset({"reset"})
+LOSSY: Final = frozenset({"reset", "again_lost_connection"})
 """Cases of which the socket may lose the last events: what a client has not read yet is gone when a reset comes."""
 
 

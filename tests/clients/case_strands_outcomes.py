@@ -105,7 +105,7 @@ MESSAGES: Final[Mapping[str, Pair]] = {
 
 TOOLS: Final[Mapping[str, Pair]] = {
     **dict.fromkeys(
-        ("tool_fragments", "tool_one_delta", "tool_typed", "tool_but_end_turn", "stop_tool_use"),
+        ("tool_fragments", "tool_one_delta", "tool_typed", "tool_but_end_turn", "tool_for_ever", "stop_tool_use"),
         both(runs(WEATHER)),
     ),
     **dict.fromkeys(("tool_no_input", "tool_empty_delta"), both(runs(NO_CITY))),
@@ -311,6 +311,19 @@ FAULTS: Final[Mapping[str, Pair]] = {
     "read_timeout": both(raises("ReadTimeoutError", ATTEMPTS)),
 }
 
+LATER: Final = says("20 °C and cloudy in Zürich.", requests=2)
+
+SECOND_TRIES: Final[Mapping[str, Pair]] = {
+    "again_unfinished": FAULTS["no_message_stop"],
+    "again_half_text": FAULTS["cut_off"],
+    "again_half_frame": FAULTS["truncated_frame"],
+    "again_lost_connection": (FAULTS["reset"][0], LATER),
+    "again_busy": both(LATER),
+    "again_model_failed": FRAMES["model_stream_error"],
+    "again_half_input": (says("Let me look."), None),
+    "again_after_tool": (says("Let me look.", history="u[text] a[text toolUse]"), None),
+}
+
 LIVES: Final[Mapping[str, Pair]] = {
     **MESSAGES,
     **TOOLS,
@@ -320,6 +333,7 @@ LIVES: Final[Mapping[str, Pair]] = {
     **ERRORS,
     **FRAMES,
     **FAULTS,
+    **SECOND_TRIES,
 }
 """Every row by the name of its case."""
 
@@ -329,7 +343,9 @@ _LOST: Final = (
 _ENDED: Final = "without a messageStop the stop reason is end_turn, and nobody learns that the answer broke off"
 
 LOSES: Final[Mapping[str, str]] = {
-    "no_message_stop": _ENDED,
+    **dict.fromkeys(("no_message_stop", "again_unfinished", "again_half_input"), _ENDED),
+    **dict.fromkeys(("again_half_text", "again_half_frame"), f"{_LOST}; {_ENDED}"),
+    "again_after_tool": f"a tool that came is remembered and not run; {_ENDED}",
     "cut_off": f"{_LOST}; {_ENDED}",
     "cut_in_tool_input": f"{_LOST}; {_ENDED}",
     "truncated_frame": f"{_LOST}; {_ENDED}",
