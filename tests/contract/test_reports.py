@@ -394,3 +394,43 @@ def test_what_pytest_lists_stays_clean(pytester: pytest.Pytester) -> None:
     assert "converse_server" in listed
     assert "contract_" not in listed
     assert "contract" not in run(pytester, "--markers").stdout.str()
+
+
+SEVERAL = """
+from converse_harness.contract import ConsumerContract, Outcome
+
+
+class TestSeveral(ConsumerContract):
+    operation = "Converse"
+    kinds = ["text"]
+
+    def consume(self, target):
+        answer = target.client.converse(**target.request)
+        text = answer["output"]["message"]["content"][-1].get("text", "")
+        return Outcome(text.replace("0", "2"), stop_reason="end_turn")
+
+
+class TestFewer(TestSeveral):
+    stop_reasons = ["end_turn", "max_tokens"]
+    without = ["max_tokens"]
+
+
+class TestWrongAlone(TestFewer):
+    known = {"any_answer": "it drops blocks"}
+"""
+
+
+def test_a_property_reports_each_kind_of_flaw_once(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_several=SEVERAL)
+    result = run(pytester, "-k", "any_answer", "--tb=short")
+    text = result.stdout.str()
+    kinds = {name: [each["flaw"], *(more["flaw"] for more in each["more"])] for name, each in told(pytester).items()}
+    assert set(kinds["TestSeveral.any_answer"]) >= {"corrupted", "lost", "wrong error", "silent success"}
+    assert len(kinds["TestSeveral.any_answer"]) > 4  # one for each stop reason that is passed over
+    assert set(kinds["TestFewer.any_answer"]) == {"corrupted", "lost", "wrong error"}
+    assert f"any_answer: {len(kinds['TestSeveral.any_answer'])} kinds of answers are not handled." in text
+    # Each is as small as it can be: the text of one character, two blocks, and none.
+    for smallest in ("'2'; it was '0'", "IndexError is an accident of code: 'list index out of range'"):
+        assert smallest in text
+    assert "it was max_tokens" in text.partition("test_several.py::TestSeveral:")[0]
+    result.stdout.fnmatch_lines(["    any_answer  corrupted, known *  * of 200 answers, such as: *"])

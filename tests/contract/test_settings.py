@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
+from converse_harness import Reply, fake_converse
 from converse_harness.cases import CASES, UnknownCase
 from converse_harness.contract import ConsumerContract, Outcome, Target, ToolCall, consumer_contract
-from converse_harness.contract.properties import PROPERTIES
+from converse_harness.contract.expectations import STOP_REASONS
+from converse_harness.contract.properties import PROPERTIES, PropertyDraw, names_in, stop_reason_of
 from converse_harness.contract.settings import SETTINGS
+from converse_harness.contract.trying import offers_tools
 from converse_harness.errors import ReplyError
 
 
@@ -240,3 +243,40 @@ def test_a_tool_call_that_is_none(name: Any, given: Any, message: str) -> None:
     with pytest.raises(ReplyError) as raised:
         ToolCall(name, given)
     assert str(raised.value) == message
+
+
+def test_who_offers_no_tool_is_asked_for_none() -> None:
+    class TestTalks(ConsumerContract):
+        kinds = ("text",)
+
+    class TestAll(ConsumerContract):
+        pass
+
+    left_out = {*TestAll.cases()} - {*TestTalks.cases()}
+    assert {"tool_parallel", "stop_tool_use", "blocks_interleaved", "again_after_tool"} <= left_out
+    assert {"server_tool_nova", "text_basic", "cut_off", "reasoning_then_text"} <= {*TestTalks.cases()}
+    with fake_converse() as fake:
+        assert "toolConfig" not in Target(fake, "Converse", offers_tool=offers_tools(TestTalks)).request
+        assert "toolConfig" in Target(fake, "Converse", offers_tool=offers_tools(TestAll)).request
+
+
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        ({"stop_reasons": ["max_tokens", "tool_use"]}, "any_answer"),
+        ({"stop_reasons": ["end_turn"]}, "any_second_try"),
+        ({"without": ["end_turn", "guardrail_intervened"]}, "any_answer"),
+        ({"without": ["ThrottlingException", "throttlingException", "error_frame"]}, "any_failure"),
+        ({"without": ["no_index", "stall", "cut_off"]}, "any_fault"),
+        ({"without": ["reset", "cut_off", "throttlingException"]}, "any_second_try"),
+    ],
+)
+def test_draws_have_what_is_chosen(settings: dict[str, Any], name: str) -> None:
+    contract = consumer_contract(ask, examples=30, **settings)()
+    drawn: list[Reply] = []
+    PROPERTIES[name].check(drawn.extend, PropertyDraw.of(contract, "test"), shrink=False)
+    assert len(drawn) >= 30
+    whole = [each for each in drawn if not [*names_in(each)]]
+    reasons = {stop_reason_of(each) for each in whole}
+    assert reasons <= {*(settings.get("stop_reasons") or STOP_REASONS)} - {*settings.get("without", ())}
+    assert {each for answer in drawn for each in names_in(answer)}.isdisjoint(settings.get("without", ()))

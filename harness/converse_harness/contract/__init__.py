@@ -28,8 +28,10 @@ from converse_harness.contract.failure_texts import (
     Tried,
     WrongAnswer,
     failure,
+    kind_of,
     note,
     one_of_each,
+    wrong_answers,
 )
 from converse_harness.contract.judging import Flaw, Verdict, VerdictLevel, verdict_of
 from converse_harness.contract.outcome import Outcome, ToolCall
@@ -187,28 +189,36 @@ class ConsumerContract:
         If the setting `known` names the property, no smaller replies are searched for: return the first run of each
         kind, with the number of such runs.
         """
-        found, known = PROPERTIES[contract_property], contract_property in self.known
+        known = contract_property in self.known
         tried: list[Tried] = []
+        found: dict[object, Tried] = {}
 
         def put(replies: Sequence[Reply]) -> None:
             each = self._try(contract_property, replies, request)
-            handled = each.seen.verdict.level is VerdictLevel.HANDLED
             if known:
                 tried.append(each)
-            if not handled and (not known or each.seen.outcome is None):
-                wrong = WrongAnswer.of(each)
-                raise Unending(wrong) if each.seen.outcome is None else wrong
+            if each.seen.verdict.level is VerdictLevel.HANDLED:
+                return
+            wrong = WrongAnswer.of(each)
+            if each.seen.outcome is None:
+                raise Unending(wrong)
+            if not known and kind_of(each) not in found:
+                raise wrong
 
-        key = request.node.nodeid.partition("[")[0]
-        drawing = PropertyDraw.of(self, key)
-        try:
-            with in_full_once(type(self), contract_property):
-                found.check(put, drawing, shrink=not known)
-        except WrongAnswer as wrong:
-            return [wrong.tried]
-        except ExceptionGroup as several:
-            return one_of_each([each.tried for each in several.exceptions if isinstance(each, WrongAnswer)])
-        return one_of_each(tried, counts=True)
+        drawing = PropertyDraw.of(self, request.node.nodeid.partition("[")[0])
+        with in_full_once(type(self), contract_property):
+            # hypothesis stops soon after it has found an error. So answers are drawn again, as long as there are kinds
+            # of verdicts that were not seen before.
+            more = True
+            while more:
+                more = False
+                try:
+                    PROPERTIES[contract_property].check(put, drawing, shrink=not known)
+                except (WrongAnswer, ExceptionGroup) as error:
+                    worst = [each.tried for each in wrong_answers(error)]
+                    found |= {kind_of(each): each for each in worst}
+                    more = all(each.seen.outcome is not None for each in worst)
+        return one_of_each(tried, counts=True) if known else one_of_each([*found.values()])
 
     def test_property(
         self,

@@ -106,6 +106,19 @@ class WrongAnswer(Exception):
         return _of_kind(kind_of(tried))(tried)
 
 
+def wrong_answers(error: Exception) -> list[WrongAnswer]:
+    """Return the WrongAnswers in an exception that a property has raised, which is one of them or a group.
+
+    Raises any other exception of a group.
+    """
+    if isinstance(error, WrongAnswer):
+        return [error]
+    found = [each for each in getattr(error, "exceptions", ()) if isinstance(each, WrongAnswer)]
+    if len(found) < len(getattr(error, "exceptions", (error,))):
+        raise error
+    return found
+
+
 @cache
 def _of_kind(kind: tuple[str, ...]) -> type[WrongAnswer]:
     return type(WrongAnswer.__name__, (WrongAnswer,), {"__doc__": f"The consumer's verdict is {kind}."})

@@ -208,7 +208,7 @@ class PropertyDraw:
         if self.stop_reasons is None and left_out.isdisjoint(STOP_REASONS):
             return answers
         wanted = {*(STOP_REASONS if self.stop_reasons is None else self.stop_reasons)} - left_out
-        return answers.filter(lambda answer: _stop_reason(answer) in wanted)
+        return answers.filter(lambda answer: stop_reason_of(answer) in wanted)
 
     def failures(self) -> SearchStrategy[Reply]:
         """Errors before the stream, and inside it after any part of any legal answer."""
@@ -227,15 +227,16 @@ class PropertyDraw:
 
     def _left(self, drawn: SearchStrategy[Reply]) -> SearchStrategy[Reply]:
         left_out = {*self.without}
-        return drawn.filter(lambda answer: left_out.isdisjoint(_names_in(answer))) if left_out else drawn
+        return drawn.filter(lambda answer: left_out.isdisjoint(names_in(answer))) if left_out else drawn
 
 
-def _stop_reason(answer: Reply) -> str | None:
+def stop_reason_of(answer: Reply) -> str | None:
+    """Return the stop reason of an answer; None if it has none."""
     stops = (event["messageStop"] for event in answer.events() if "messageStop" in event)
     return next((stop["stopReason"] for stop in stops), None)
 
 
-def _names_in(answer: Reply) -> Iterator[str]:
+def names_in(answer: Reply) -> Iterator[str]:
     """Yield the names of the errors and faults of an answer, as the setting `without` has them."""
     plan = answer.plan
     yield from (placement.fault.name for placement in plan.placements)
@@ -347,7 +348,7 @@ def _at_the_edge(drawing: PropertyDraw) -> SearchStrategy[tuple[Reply, ...]]:
 
     kinds = block_kinds() if drawing.kinds is None else drawing.kinds
     wanted = drawing.stop_reasons
-    answers = [each for each in extremes(kinds) if wanted is None or _stop_reason(each) in wanted]
+    answers = [each for each in extremes(kinds) if wanted is None or stop_reason_of(each) in wanted]
     return _one(sampled_from(answers) if answers else drawing.answers())
 
 
