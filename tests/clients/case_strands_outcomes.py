@@ -115,6 +115,7 @@ TOOLS: Final[Mapping[str, Pair]] = {
         runs(WEATHER, IN_BERN, history="u[text] a[text toolUse toolUse] u[toolResult toolResult] a[text]")
     ),
     "tool_interleaved": (runs(NO_CITY), None),
+    "tool_raises": both(runs(("get_weather", '{"city": "Atlantis"}', "success"))),
     "tool_unknown": both(runs(("delete_everything", '{"sure": true}', "error"))),
     "server_tool_nova": both(
         runs(

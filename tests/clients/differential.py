@@ -136,7 +136,7 @@ def ask(client: str) -> None:
 
 
 def _row(contract: ConsumerContract, answer: Reply, server: ConverseServer) -> Row:
-    seen = attempt(contract, "differential", [answer], opened(contract.transport, lambda: server)).seen
+    seen = attempt(contract, "differential", [answer], opened(contract.transport, [answer], lambda: server)).seen
     # The contract knows what an agent leaves out or adds: tools that it does not have, the answer after a tool.
     return {"verdict": seen.verdict.words, "why": seen.verdict.why}
 

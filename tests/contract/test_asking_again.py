@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pytest
 
 from converse_harness.cases import CASES
-from converse_harness.contract import ConsumerContract, Outcome, Target, ToolCall
+from converse_harness.contract import ConsumerContract, Outcome, Target, ToolCall, ToolFailed
 from tests.planted.by_contract import accusations
 
 Event = dict[str, Any]
@@ -171,14 +171,48 @@ class Agent:
                 text = "".join(block.get("text", "") for block in message["content"])
                 return Outcome(text, ran, answer["stopReason"])
             ran += [ToolCall(use["name"], use["input"]) for use in uses if use["name"] == "get_weather"]
-            self.messages.append({"role": "user", "content": [result_of(use) for use in uses]})
+            self.messages.append({"role": "user", "content": self.results([self.result(target, use) for use in uses])})
         raise Broken("too many turns")
 
+    def results(self, results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return results
 
-def result_of(use: dict[str, Any]) -> dict[str, Any]:
-    known = use["name"] == "get_weather"
-    status = {} if known else {"status": "error"}
-    return {"toolResult": {"toolUseId": use["toolUseId"], "content": [{"text": "18 °C"}], **status}}
+    def result(self, target: Target, use: dict[str, Any]) -> dict[str, Any]:
+        result: dict[str, Any] = {
+            "toolUseId": use["toolUseId"],
+            "content": [{"text": "no such tool"}],
+            "status": "error",
+        }
+        if use["name"] == "get_weather":
+            try:
+                result = {"toolUseId": use["toolUseId"], "content": [{"text": target.tool(**use["input"])}]}
+            except ToolFailed as error:
+                result["content"] = [{"text": str(error)}]
+        return {"toolResult": result}
+
+
+class Swaps(Agent):
+    """Sends the result of each tool for another one."""
+
+    def results(self, results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        ids = [each["toolResult"]["toolUseId"] for each in reversed(results)]
+        return [
+            {"toolResult": {**each["toolResult"], "toolUseId": id_}} for each, id_ in zip(results, ids, strict=True)
+        ]
+
+
+class HidesErrors(Agent):
+    """Calls each result a success."""
+
+    def results(self, results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [{"toolResult": {**each["toolResult"], "status": "success"}} for each in results]
+
+
+class Raises(Agent):
+    """Lets an error of a tool through."""
+
+    def result(self, target: Target, use: dict[str, Any]) -> dict[str, Any]:
+        return {"toolResult": {"toolUseId": use["toolUseId"], "content": [{"text": target.tool(**use["input"])}]}}
 
 
 class Unbounded(Agent):
@@ -236,6 +270,14 @@ def test_an_agent_that_ends_and_remembers_is_accused_of_nothing() -> None:
     names = ("text_basic", "tool_parallel", "tool_for_ever", "overflow_pre", "access_denied", "throttled", *AGAIN)
     names = tuple(name for name in names if not CASES[name].stream_only)
     assert found(contract_of(Agent), *names, "tool_unknown") == {}
+
+
+def test_the_result_of_each_tool_goes_back_for_its_use() -> None:
+    names = ("tool_parallel", "tool_raises", "tool_one_delta", "tool_unknown")
+    assert found(contract_of(Agent), *names) == {}
+    assert found(contract_of(Swaps), *names) == {"tool_parallel": "mishandled: corrupted"}
+    assert found(contract_of(HidesErrors), *names) == {"tool_raises": "mishandled: silent success"}
+    assert found(contract_of(Raises), "tool_parallel", "tool_raises") == {}
 
 
 def test_an_agent_without_a_bound_never_ends() -> None:

@@ -81,7 +81,7 @@ def _verdict(contract: ConsumerContract, *answers: Reply) -> str:
     def no_server() -> Any:
         raise NotImplementedError
 
-    return attempt(contract, "text_basic", answers, opened(contract.transport, no_server)).seen.verdict.words
+    return attempt(contract, "text_basic", answers, opened(contract.transport, answers, no_server)).seen.verdict.words
 
 
 # A consumer that closes the stream after messageStop is judged by the answer that was scripted.

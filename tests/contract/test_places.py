@@ -55,7 +55,7 @@ def judged(outcome: Outcome, answer: Reply = ANSWER, operation: str = "ConverseS
             return outcome
 
     Contract.operation = operation
-    return attempt(Contract(), "any_answer", [answer], opened("boto", ConverseServer)).seen.verdict
+    return attempt(Contract(), "any_answer", [answer], opened("boto", [answer], ConverseServer)).seen.verdict
 
 
 @pytest.mark.parametrize("operation", ["ConverseStream", "Converse"])
@@ -133,7 +133,7 @@ class Named(ConsumerContract):
 
 def test_a_kind_that_is_named_and_not_shown_is_refused() -> None:
     with pytest.raises(SetUpFailed) as raised:
-        attempt(Named(), "any_answer", [reply.message(CITED)], opened("boto", ConverseServer))
+        attempt(Named(), "any_answer", [reply.message(CITED)], opened("boto", (), ConverseServer))
     assert str(raised.value) == (
         "The contract's `kinds` names 'citationsContent', and the Outcome does not show it, so that it cannot be "
         "judged. Return it as `citations` or `content` of the Outcome, or leave 'citationsContent' out of `kinds`."
@@ -142,7 +142,7 @@ def test_a_kind_that_is_named_and_not_shown_is_refused() -> None:
 
 def test_a_kind_that_is_not_named_is_not_refused() -> None:
     tried = attempt(
-        Named(), "any_answer", [reply.message(SIGNED, {"text": "It rains"})], opened("boto", ConverseServer)
+        Named(), "any_answer", [reply.message(SIGNED, {"text": "It rains"})], opened("boto", (), ConverseServer)
     )
     assert tried.seen.verdict == HANDLED
 

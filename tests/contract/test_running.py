@@ -164,10 +164,10 @@ def test_what_cannot_be_stopped_gets_no_reply_of_the_next_case() -> None:
                 refused.set()
         return Outcome()
 
-    late = opened("boto", ConverseServer)
+    late = opened("boto", (), ConverseServer)
     late.always(reply.text("OK."))
     assert run(adapter, Target(late, "ConverseStream", 600.0), time_limit=0.3, most_calls=50) is None
-    following = opened("boto", ConverseServer)
+    following = opened("boto", (), ConverseServer)
     following.always(reply.text("of the next case"))
     goes_on.set()
     try:

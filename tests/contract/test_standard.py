@@ -304,5 +304,5 @@ def test_a_pause_over_a_socket_is_no_timeout() -> None:
     with ConverseServer() as server:
         for after in range(6):
             answer = reply.text("Sunny.").broken(faults.stall.lasting(0.01), after=after)
-            tried = attempt(Patient(), "any_fault", [answer], opened("server", lambda: server))
+            tried = attempt(Patient(), "any_fault", [answer], opened("server", [answer], lambda: server))
             assert tried.seen.verdict == HANDLED, after

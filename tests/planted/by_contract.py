@@ -122,7 +122,7 @@ def _try(contract: ConsumerContract, name: str, replies: Sequence[Reply]) -> Tri
     def no_server() -> Any:
         raise NotImplementedError
 
-    return attempt(contract, name, replies, opened(contract.transport, no_server))
+    return attempt(contract, name, replies, opened(contract.transport, replies, no_server))
 
 
 def _of_property(contract: ConsumerContract, name: str) -> Tried | None:

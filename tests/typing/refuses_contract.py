@@ -15,6 +15,15 @@ class TestLimit(ConsumerContract):
     time_limit = "5"  # error
 
 
+class TestReasons(ConsumerContract):
+    stop_reasons = 5  # error
+
+
+class TestNext(ConsumerContract):
+    def consume_next(self) -> Outcome:  # error
+        return Outcome()
+
+
 class TestText(ConsumerContract):
     def consume(self, target: Target) -> str:  # error
         return ""

@@ -33,6 +33,7 @@ tool_parallel: Final[Case]
 tool_interleaved: Final[Case]
 tool_but_end_turn: Final[Case]
 tool_unknown: Final[Case]
+tool_raises: Final[Case]
 tool_for_ever: Final[Case]
 server_tool_nova: Final[Case]
 

@@ -152,6 +152,13 @@ TOOL_CASES: Final = (
         lambda: reply.tool_use("delete_everything", {"sure": True}),
     ),
     Case(
+        "tool_raises",
+        "The model asks for the weather of a city that the tool does not know.",
+        "Tell the model with a tool result of status error, or fail; never call the result a success.",
+        "ours, similar to the recorded ones",
+        lambda: reply.tool_use(TOOL, {"city": "Atlantis"}),
+    ),
+    Case(
         "tool_for_ever",
         "The model asks for the same tool again after each result, and never ends.",
         "Stop after a number of turns: fail, or return what there is; never go on for ever.",

@@ -36,7 +36,7 @@ from converse_harness.contract.failure_texts import (
 from converse_harness.contract.judging import Flaw, Verdict, VerdictLevel, verdict_of
 from converse_harness.contract.outcome import Outcome, ToolCall
 from converse_harness.contract.properties import PROPERTIES, PropertyDraw, Unending
-from converse_harness.contract.running import Adapter, SetUpFailed, Target
+from converse_harness.contract.running import Adapter, SetUpFailed, Target, ToolFailed
 from converse_harness.contract.settings import SETTINGS, check, takes_arguments
 from converse_harness.contract.trying import attempt, in_full_once, offers_tools, opened
 from converse_harness.errors import ReplyError
@@ -52,6 +52,7 @@ __all__ = [
     "SetUpFailed",
     "Target",
     "ToolCall",
+    "ToolFailed",
     "Verdict",
     "VerdictLevel",
     "consumer_contract",
@@ -240,7 +241,8 @@ class ConsumerContract:
 
     def _try(self, name: str, replies: Sequence[Reply], request: pytest.FixtureRequest) -> Tried:
         """Run the consumer with a fake that sends these replies, and judge the consumer's result."""
-        return attempt(self, name, replies, opened(self.transport, lambda: request.getfixturevalue("converse_server")))
+        fake = opened(self.transport, replies, lambda: request.getfixturevalue("converse_server"))
+        return attempt(self, name, replies, fake)
 
 
 def consumer_contract(adapter: Adapter, **settings: Any) -> type[ConsumerContract]:

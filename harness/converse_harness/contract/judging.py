@@ -21,7 +21,7 @@ from converse_harness.contract.expectations import (
 )
 from converse_harness.contract.outcome import Outcome, ToolCall
 from converse_harness.contract.places import difference, refusal_of_kept
-from converse_harness.contract.running import TOOL
+from converse_harness.contract.running import FAILING_INPUT, TOOL, ToolFailed, tool_answer
 from converse_harness.endpoint.call import Call
 from converse_harness.json_values import equal
 from converse_harness.words import cut
@@ -146,6 +146,8 @@ def judge(
         if call.malformed is not None:
             return mishandled(Flaw.BAD_REQUEST, call.malformed, about="malformed")
     went_on = len(made) > 1 and outcome.text.rstrip().endswith(FOLLOW_UP)
+    if isinstance(outcome.error, ToolFailed):
+        return HANDLED
     if outcome.error is not None:
         return _judge_error(expected, outcome, errors)
     verdict = _judge_answer(expected, outcome, went_on=went_on)
@@ -159,6 +161,25 @@ def judge(
         if refusal is not None:
             why = f"content, sent back, breaks the {_broken(refusal)}; leave the blank texts out of it"
             return mishandled(Flaw.BAD_REQUEST, why, about=refusal.rule.name)
+    return HANDLED
+
+
+def judge_results(calls: Sequence[Call], ran: Sequence[Mapping[str, Any]]) -> Verdict:
+    """Return the verdict on the tool results in a consumer's requests; `ran` are the inputs that `Target.tool` got."""
+    for call in calls[1:]:
+        blocks = [block for message in call.messages for block in message["content"]]
+        uses = {block["toolUse"]["toolUseId"]: block["toolUse"]["input"] for block in blocks if "toolUse" in block}
+        for result in call.tool_results:
+            given = uses.get(result["toolUseId"])
+            if given is None or given not in ran:
+                continue
+            if given == FAILING_INPUT:
+                if result.get("status") != "error":
+                    why = f"the tool raised an error for {given}, and the status of its result is not error"
+                    return mishandled(Flaw.SILENT, why, about="tool_results")
+            elif tool_answer(given) not in str(result["content"]):
+                why = f"the result for {given} is {_shown_text(str(result['content']))}; it was {tool_answer(given)!r}"
+                return mishandled(Flaw.CORRUPTED, why, about="tool_results")
     return HANDLED
 
 

@@ -13,9 +13,11 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
+from zlib import crc32
 
 from converse_harness.contract.outcome import Outcome
 from converse_harness.errors import BlockedConnection, ReplyError, StreamOrderError
+from converse_harness.json_values import canonical
 
 if TYPE_CHECKING:
     from converse_harness.intercept.fake import Fake
@@ -38,6 +40,9 @@ TOOL_SCHEMA: Final[Mapping[str, Any]] = {
 }
 """TOOL is the only tool in the consumer's request, and TOOL_SCHEMA the JSON Schema of the tool's input."""
 
+FAILING_INPUT: Final = {"city": "Atlantis"}
+"""The input for which `Target.tool` raises an error."""
+
 TOOL_DESCRIPTION: Final = "The weather in a city."
 
 BEDROCK_URL: Final = "https://bedrock-runtime.us-east-1.amazonaws.com"
@@ -56,8 +61,8 @@ class Target:
 
     `operation` is Converse or ConverseStream. `patience` is the read timeout for the consumer in seconds; it is short
     in cases in which a part of the answer never arrives. `offers_tool` is false if the contract's `kinds` have no tool
-    use. `question` is the text of the question; `consume_next` gets another one. With the transport "boto", the fake
-    also answers boto clients that the consumer creates itself.
+    use. `question` is the text of the question; `consume_next` gets another one. `ran` are the inputs that `tool` got.
+    With the transport "boto", the fake also answers boto clients that the consumer creates itself.
 
     >>> from converse_harness import fake_converse, reply
     >>> with fake_converse(reply.text("hi")) as fake:
@@ -71,6 +76,7 @@ class Target:
     patience: float = PATIENT
     offers_tool: bool = True
     question: str = QUESTION
+    ran: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]], repr=False)
 
     @property
     def client(self) -> Any:
@@ -81,6 +87,17 @@ class Target:
 
         timeouts = Config(read_timeout=self.patience, connect_timeout=self.patience)
         return create_client(config=timeouts, endpoint_url=getattr(self.fake, "url", None))
+
+    def tool(self, **given: Any) -> str:
+        """Run the tool of the request: return a text that differs for each input, and add the input to `ran`.
+
+        Use it in an adapter of an agent that runs tools. Then the contract judges which result the agent sends for
+        which tool use. Raises ToolFailed for the city Atlantis: the agent must tell the model, or fail.
+        """
+        self.ran.append(given)
+        if given == FAILING_INPUT:
+            raise ToolFailed("There is no weather station in Atlantis.")
+        return tool_answer(given)
 
     @property
     def url(self) -> str:
@@ -121,6 +138,17 @@ class Target:
         spec = {"name": TOOL, "description": TOOL_DESCRIPTION, "inputSchema": {"json": dict(TOOL_SCHEMA)}}
         return {**asked, "toolConfig": {"tools": [{"toolSpec": spec}]}}
 
+
+def tool_answer(given: Mapping[str, Any]) -> str:
+    """Return the text that `Target.tool` returns for an input."""
+    return f"station {crc32(canonical(given).encode()) % 10**6:06}: 18 degrees"
+
+
+class ToolFailed(Exception):
+    """Raised by `Target.tool` for the city Atlantis."""
+
+
+ToolFailed.__module__ = "converse_harness.contract"  # its public import path
 
 Adapter = Callable[[Target], Outcome | Awaitable[Outcome]]
 """A function that sends the target's request with the consumer. It returns an Outcome, or an awaitable of one."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 from weakref import WeakKeyDictionary
 
 import pytest
@@ -22,6 +22,7 @@ from converse_harness.contract.judging import (
     Verdict,
     judge,
     judge_next,
+    judge_results,
     mishandled,
 )
 from converse_harness.contract.outcome import Outcome
@@ -37,7 +38,10 @@ from converse_harness.contract.running import (
     run,
 )
 from converse_harness.errors import CallError, ReplyError
+from converse_harness.json_values import object_of
+from converse_harness.reply.body import EventsBody, MessageBody
 from converse_harness.reply.reply import Reply
+from converse_harness.settings import RuleLevel
 from converse_harness.words import one_line
 
 if TYPE_CHECKING:
@@ -74,23 +78,48 @@ def offers_tools(contract: type[Contract] | Contract) -> bool:
     return contract.kinds is None or "toolUse" in contract.kinds
 
 
-def opened(transport: str, server: Callable[[], ConverseServer]) -> Fake:
+def opened(transport: str, replies: Sequence[Reply], server: Callable[[], ConverseServer]) -> Fake:
     """Open a fake that does not fail the test for unused replies and unexpected calls, because the verdict covers both.
 
-    `server` returns the running server. It is called only for the transport "server".
+    `replies` are the replies that it will send. `server` returns the running server. It is called only for the
+    transport "server".
     """
+    rules: dict[str, RuleLevel] = dict.fromkeys(_of_others(replies), "off")
     if transport == "server":
-        return server().script(unused="allow", unexpected="allow")
+        return server().script(unused="allow", unexpected="allow", rules=rules)
     if transport == "httpx":
         from converse_harness.intercept.httpx.fake import HttpxFake
 
-        fake: Fake = HttpxFake(unused="allow", unexpected="allow")
+        fake: Fake = HttpxFake(unused="allow", unexpected="allow", rules=rules)
     else:
         from converse_harness.intercept.in_process import BotoFake
 
-        fake = BotoFake(unused="allow", unexpected="allow")
+        fake = BotoFake(unused="allow", unexpected="allow", rules=rules)
     fake.core.before = partial(refuse_other_runs, fake)
     return fake.open()
+
+
+def _of_others(replies: Sequence[Reply]) -> Iterator[str]:
+    """Yield the rules of Claude by which it would refuse blocks that these replies have, and that it does not send.
+
+    A contract asks a Claude, and its answers have the blocks of all models. A consumer that sends such a block back, as
+    it came, makes no mistake.
+    """
+    for answer in replies:
+        if not isinstance(answer.plan.body, MessageBody | EventsBody):
+            continue
+        deltas = [event["contentBlockDelta"] for event in answer.events() if "contentBlockDelta" in event]
+        kinds = [(delta.get("contentBlockIndex"), name) for delta in deltas for name in _kinds_of(delta)]
+        if {index for index, name in kinds if name == "text"} - {index for index, name in kinds if name == "signature"}:
+            yield "claude_thoughts_are_signed"
+        if any(name == "image" for _, name in kinds):
+            yield "media_are_the_users"
+
+
+def _kinds_of(delta: Mapping[str, Any]) -> Iterable[str]:
+    """Return "image" for the delta of an image, and the members of a delta of reasoning."""
+    members = object_of(delta.get("delta"))
+    return ("image",) if "image" in members else object_of(members.get("reasoningContent"))
 
 
 def attempt(contract: Contract, name: str, replies: Sequence[Reply], fake: Fake) -> Tried:
@@ -139,6 +168,8 @@ def _put(contract: Contract, fake: Fake, replies: Sequence[Reply]) -> tuple[Verd
     _check_kinds(contract, outcome, calls)
     expected = expectation_of(replies, len(fake.calls))
     verdict = judge(expected, outcome, calls, errors=contract.errors)
+    if verdict == HANDLED and target.ran:
+        verdict = judge_results(fake.calls, target.ran)
     if verdict == HANDLED and contract.remembers:
         verdict = _put_next(contract, replace(target, question=NEXT_QUESTION), len(fake.calls))
     return verdict, outcome, len(calls)
