@@ -87,7 +87,7 @@ FEATURES: Final[Mapping[str, Feature]] = {
     ),
     "chaos": Feature(
         "Run tests that passed again, with a fault in one of their replies.",
-        lines=800,
+        lines=1250,
         plugin="ChaosHooks",
         options={
             "chaos": {

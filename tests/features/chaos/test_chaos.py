@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from converse_harness.cases import CASES
-from converse_harness.features.chaos import damage, verdict
+from converse_harness.features.chaos import damage, from_cases, verdict
 from converse_harness.intercept.boto.sync import holds_bodies_to_their_length
 from converse_harness.plugin.reruns import passed
 from tests.nested import ANYIO, ASYNCIO, HYPOTHESIS, XDIST
@@ -195,7 +195,7 @@ def test_what_may_be_ignored_is_what_the_cases_allow() -> None:
     not_whole = ("Treat the answer as broken off", "Ask again", "Give up")
     allowed = {name for name, required in placed if not required.startswith(not_whole)}
     assert len(placed) > 40
-    assert allowed == damage.MAY_BE_IGNORED & {name for name, _ in placed}
+    assert allowed == from_cases.MAY_BE_IGNORED & {name for name, _ in placed}
 
 
 def test_unpacking_calls_counts_them(chaos: pytest.Pytester) -> None:
