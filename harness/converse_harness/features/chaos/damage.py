@@ -23,10 +23,13 @@ USUAL: Final = (
     *("throttled_until_given_up", "context_overflow", "no_message_stop", "stop_max_tokens"),
     *("guardrail_output_blocked", "tool_unknown", "tool_input_not_json", "cut_off", "throttled", "cut_in_tool_input"),
     *("tool_input_unfit", "throttle_first_frame", "reset", "model_stream_error", "stall", "overflow_mid"),
-    *("stop_content_filtered", "text_empty_block", "empty_200", "internal_server_error", "bad_crc", "closed"),
+    *("stop_content_filtered", "empty_200", "internal_server_error", "bad_crc", "closed"),
     *("guardrail_masked", "no_metadata"),
 )
-"""The names of the faults that are tried if the option names none; those that reveal most problems come first."""
+"""The names of the faults that are tried if the option names none; those that reveal most problems come first.
+
+They are what any model may answer. An empty text, for example, is known of one family of models only.
+"""
 
 _SAID: Final[Mapping[str, str]] = {
     "no_message_stop": "the answer broke off before its end",

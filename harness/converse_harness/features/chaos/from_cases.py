@@ -62,13 +62,12 @@ MAY_BE_IGNORED: Final = frozenset(name for name, fault in faults.FAULTS.items() 
 def breach(name: str, sentence: str, fault: Fault) -> Damage:
     """Return the damage that breaks the protocol with `fault`."""
     operations = STREAM if fault.on_body is None else SCRIPTED
-    may_ignore = fault.name in MAY_BE_IGNORED
-    return Damage(
-        name, sentence, lambda own, _: own.broken(fault), operations, reaction="ignore" if may_ignore else "fail"
-    )
+    reaction = "ignore" if fault.name in MAY_BE_IGNORED else "fail"
+    in_tool = fault.name == "cut_in_tool_input"
+    return Damage(name, sentence, lambda own, _: own.broken(fault), operations, reaction, mistake=in_tool)
 
 
-_NO_FAULTS: Final = frozenset(
+NO_FAULTS: Final = frozenset(
     (
         *("text_basic", "stop_end_turn", "stop_tool_use", "tool_one_delta"),  # an answer as it usually comes
         *("tool_no_input", "tool_empty_delta", "tool_parallel", "tool_for_ever"),  # another question to the test
@@ -94,7 +93,7 @@ def damage_of(case: Case) -> Damage | None:
     """
     answer = replace(case.reply, uses=1)
     plan, sentence = answer.plan, case.sentence.rstrip(".").replace(";", ",")
-    if case.name in _NO_FAULTS:
+    if case.name in NO_FAULTS:
         return None
     if case.name in _TOOLS:
         return replace(_TOOLS[case.name], name=case.name, sentence=sentence)
@@ -172,9 +171,11 @@ def _tool_at(body: MessageBody) -> int:
 
 
 def _other_message(name: str, sentence: str, body: MessageBody) -> Damage:
-    usual = {"text": ANSWER}
-    content = (usual,) if name in _KEEP_THE_TEXT else body.content
-    cited = next((each["citationsContent"] for each in content if each.get("citationsContent", {}).get("content")), {})
+    usual: Mapping[str, Any] = {"text": ANSWER}
+    content: Sequence[Mapping[str, Any]] = (usual,) if name in _KEEP_THE_TEXT else body.content
+    cited: Mapping[str, Any] = next(
+        (each["citationsContent"] for each in content if each.get("citationsContent", {}).get("content")), {}
+    )
     stop = None if body.stop_reason == default_stop_reason(content) else body.stop_reason
     masked = stop == "guardrail_intervened" and "trace" in body.options
     known = body.stop_reason in bedrock.enum("StopReason")

@@ -151,6 +151,10 @@ _LONGEST: Final = 200
 """The maximum length, in characters, of a text in the line of code. The rest of the text is left out."""
 
 
+_MESSAGE_LAST: Final = ("error", "fails_after", "error_frame_after")
+"""The functions of `reply` and methods of Reply whose last argument is a message. The usual message is left out."""
+
+
 def code_of(answer: Reply) -> str:
     """Return one line of code that makes a reply; "..." for a reply that is known only as bytes."""
     if isinstance(answer.plan.body, BareBody):
@@ -184,9 +188,12 @@ def _call(name: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> st
             name, arguments = "tool_use", [tool, given]
         case _:
             pass
-    if name in ("error", "fails_after") and arguments[-1] == usual(_shape(arguments[-2])):
-        arguments = arguments[:-1]
-    given = [_value(each) for each in arguments] + [f"{name}={_value(value)}" for name, value in options.items()]
+    if name in _MESSAGE_LAST:  # clients read these messages, so they are left out or whole
+        arguments = arguments[:-1] if arguments[-1] == usual(_shape(arguments[-2])) else arguments
+        given = [json.dumps(each, ensure_ascii=False) for each in arguments]
+    else:
+        given = [_value(each) for each in arguments]
+    given += [f"{name}={_value(value)}" for name, value in options.items()]
     return f"{name}({', '.join(given)})"
 
 
