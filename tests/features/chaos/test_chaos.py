@@ -535,8 +535,10 @@ def test_outcome(converse):
     result.stdout.fnmatch_lines(
         [
             "0 reruns of 0 tests in 0 s: none; 2 tests are not repeatable",
-            "not repeatable test_it.py::test_calls: other calls: messages[[]0].content[[]0].text "
-            '"question *" -> "question *"',
+            (
+                "not repeatable test_it.py::test_calls: other calls: messages[[]0].content[[]0].text "
+                '"question *" -> "question *"'
+            ),
             "not repeatable test_it.py::test_outcome: call failed",
         ]
     )

@@ -30,6 +30,12 @@ Tools = Sequence[Mapping[str, Any]]
 
 Make = Callable[[Reply, Tools], Reply]
 
+CodeReaction = Literal["fail", "ignore", "tell"]
+"""What the code under test must do after a fault, as `Damage` describes it."""
+
+Lasting = Literal["once", "attempts", "ever"]
+"""Which repetitions of a request fail too, as `Damage` describes it."""
+
 STREAM: Final = ("ConverseStream",)
 
 
@@ -49,8 +55,8 @@ class Damage:
     sentence: str
     make: Make
     operations: tuple[str, ...] = SCRIPTED
-    reaction: Literal["fail", "ignore", "tell"] = "fail"
-    lasts: Literal["once", "attempts", "ever"] = "once"
+    reaction: CodeReaction = "fail"
+    lasts: Lasting = "once"
     mistake: bool = False
     replaces: bool = False
 
@@ -62,7 +68,7 @@ MAY_BE_IGNORED: Final = frozenset(name for name, fault in faults.FAULTS.items() 
 def breach(name: str, sentence: str, fault: Fault) -> Damage:
     """Return the damage that breaks the protocol with `fault`."""
     operations = STREAM if fault.on_body is None else SCRIPTED
-    reaction = "ignore" if fault.name in MAY_BE_IGNORED else "fail"
+    reaction: CodeReaction = "ignore" if fault.name in MAY_BE_IGNORED else "fail"
     in_tool = fault.name == "cut_in_tool_input"
     return Damage(name, sentence, lambda own, _: own.broken(fault), operations, reaction, mistake=in_tool)
 
@@ -101,7 +107,7 @@ def damage_of(case: Case) -> Damage | None:
         return breach(case.name, sentence, plan.placements[0].fault)
     match plan.body:
         case ErrorBody(status=status):
-            lasts = "once" if status in _PASSES or status == 200 else "ever"
+            lasts: Lasting = "once" if status in _PASSES or status == 200 else "ever"
             return Damage(case.name, sentence, lambda _, __: answer, lasts=lasts)
         case _ if plan.failure is not None:
             return _failing(case.name, sentence, answer, plan.failure)
@@ -127,7 +133,7 @@ def _failing(name: str, sentence: str, answer: Reply, failure: StreamFailure) ->
         after = inputs[1] if in_tool else len(events) - 1 if is_last else len(events) // 2 if failure.after else 0
         return replace(own, plan=replace(own.plan, failure=replace(failure, after=after), recorded=None))
 
-    lasts = "ever" if failure.name == "validationException" else "once"
+    lasts: Lasting = "ever" if failure.name == "validationException" else "once"
     return Damage(name, sentence, make, STREAM, "ignore" if is_last else "fail", lasts)
 
 
@@ -173,13 +179,12 @@ def _tool_at(body: MessageBody) -> int:
 def _other_message(name: str, sentence: str, body: MessageBody) -> Damage:
     usual: Mapping[str, Any] = {"text": ANSWER}
     content: Sequence[Mapping[str, Any]] = (usual,) if name in _KEEP_THE_TEXT else body.content
-    cited: Mapping[str, Any] = next(
-        (each["citationsContent"] for each in content if each.get("citationsContent", {}).get("content")), {}
-    )
+    citations: list[Mapping[str, Any]] = [block["citationsContent"] for block in content if "citationsContent" in block]
+    cited = next((each for each in citations if each.get("content")), None)
     stop = None if body.stop_reason == default_stop_reason(content) else body.stop_reason
     masked = stop == "guardrail_intervened" and "trace" in body.options
     known = body.stop_reason in bedrock.enum("StopReason")
-    keeps = usual in content or bool(cited)
+    keeps = usual in content or cited is not None
     whole = keeps and (body.stop_reason in _WHOLE or masked or not known)
 
     def make(own: Reply, _: Tools) -> Reply:
@@ -192,11 +197,11 @@ def _other_message(name: str, sentence: str, body: MessageBody) -> Damage:
         uses_tools = any("toolUse" in block for block in mine.content)
         if stop is not None and (uses_tools or not mine.content):
             raise ReplyError("only the end of an answer in words has this stop reason")
-        if body.pieces is not None or cited:
+        if body.pieces is not None or cited is not None:
             at = next((at for at, block in enumerate(said) if "text" in block), None)
             if at is None:
                 raise ReplyError("the reply has no text")
-            if cited:
+            if cited is not None:
                 said[at] = {"citationsContent": {**cited, "content": [said[at]]}}
                 pieces.pop(at, None)
             else:
@@ -213,7 +218,7 @@ def _other_message(name: str, sentence: str, body: MessageBody) -> Damage:
             ),
         )
 
-    reaction = "ignore" if whole else "tell"
+    reaction: CodeReaction = "ignore" if whole else "tell"
     return Damage(name, sentence, make, reaction=reaction, replaces=not keeps or "usage" in body.options)
 
 
