@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Final
 
 from converse_harness import faults
+from converse_harness.bedrock.families import NEUTRAL, Family, family_of
 from converse_harness.cases import CASES
 from converse_harness.errors import ConverseHarnessError
 from converse_harness.faults.model import Transport
@@ -59,6 +60,23 @@ _SAID: Final[Mapping[str, str]] = {
 
 GUARDED: Final = "guardrail_"
 """How the names of faults begin that only a request with a guardrail can meet. By name they are tried everywhere."""
+
+
+_SENT_BY: Final[Mapping[str, Callable[[Family], bool]]] = {
+    "reasoning_unsigned": lambda family: not family.signs,
+    **dict.fromkeys(
+        ("reasoning_then_text", "reasoning_omitted", "reasoning_redacted_utf8", "reasoning_redacted_binary"),
+        lambda family: family.signs,
+    ),
+    "server_tool_nova": lambda family: family.name == "nova",
+}
+"""The families of models that answer so. The models of other families even refuse such a message in a request."""
+
+
+def is_sent_by(name: str, model_id: str) -> bool:
+    """Whether a model may answer with the fault `name`; true for models of unknown makers."""
+    family = family_of(model_id)
+    return name not in _SENT_BY or family is NEUTRAL or _SENT_BY[name](family)
 
 
 @cache

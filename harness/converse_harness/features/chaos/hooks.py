@@ -19,7 +19,16 @@ import pytest
 
 from converse_harness import reply as replies
 from converse_harness.endpoint.call import Call
-from converse_harness.features.chaos.damage import GUARDED, USUAL, damaged, damages, is_sound, kind_of, meets_at_once
+from converse_harness.features.chaos.damage import (
+    GUARDED,
+    USUAL,
+    damaged,
+    damages,
+    is_sent_by,
+    is_sound,
+    kind_of,
+    meets_at_once,
+)
 from converse_harness.features.chaos.summary import ChaosResults, JudgedRerun, print_summary, script_of
 from converse_harness.features.chaos.verdict import FOR_EVER, judge
 from converse_harness.plugin.report import masked
@@ -43,14 +52,16 @@ def plan(tests: Iterable[PassedTest], names: Sequence[str], seed: str) -> list[D
     A wave has at most one pair for each combination of fault, kind of reply and operation. `seed` decides which pair of
     a combination comes in which wave. Within a wave, tests keep their order, so that fixtures of wider scopes are
     seldom set up again. A pair is left out if the reply cannot have the fault, or if the client did not read far enough
-    to meet it. The usual faults of a guardrail are left out where the request names none.
+    to meet it. The usual faults of a guardrail are left out where the request names none, and so
+    is what the model does not answer.
     """
     drawn: list[tuple[int, int, DamagePair, tuple[str, str, str]]] = []
     for test in tests:
         for planned in test.replies:
             kind, operation = kind_of(planned.reply), planned.asked[0]
             for rank, name in enumerate(names):
-                if name.startswith(GUARDED) and not planned.guarded and [*names] == [*USUAL]:
+                unguarded = name.startswith(GUARDED) and not planned.guarded and [*names] == [*USUAL]
+                if unguarded or not is_sent_by(name, planned.asked[1]):
                     continue
                 changed = damaged(planned.reply, name, operation, planned.transport, planned.tools)
                 if changed is not None and (planned.read_whole or meets_at_once(changed)):
