@@ -234,7 +234,7 @@ class ChaosHooks:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """In an xdist worker, send the results to the controller. Elsewhere, apply `--converse-chaos-strict`.
 
-        With this option, the run fails if a rerun hung, did not notice the fault, or got a wrong answer.
+        With this option, the run fails if a rerun has a verdict in `LISTED`.
         """
         output: dict[str, Any] | None = getattr(self._config, "workeroutput", None)
         if output is not None:
