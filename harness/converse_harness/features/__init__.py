@@ -100,8 +100,8 @@ FEATURES: Final[Mapping[str, Feature]] = {
             },
             "chaos-strict": {
                 "action": "store_true",
-                "help": "fail the run if --converse-chaos finds code that hangs, a fault not noticed, a wrong answer, or a "
-                "request that Bedrock refuses after the fault",
+                "help": "fail the run if --converse-chaos finds code that hangs, a fault not noticed, a wrong answer, "
+                "or a request that Bedrock refuses after the fault",
             },
         },
     ),

@@ -165,9 +165,10 @@ def code_of(answer: Reply) -> str:
 
 
 def script_of(watch: Watch, own: Sequence[Reply]) -> str:
-    """Return the line of code that scripts what was sent in a rerun, and then what code that asks again may need.
+    """Return the line of code that scripts what was sent in a rerun, and what corrected code needs that asks again.
 
-    `own` are the test's own replies. Those that the rerun did not use are optional, and so is the undamaged reply.
+    `own` are the test's own replies. If the rerun did not ask again, the undamaged reply stands behind the damaged one,
+    and is optional; so are the replies that the rerun did not use.
     """
     first = watch.first
     sent: list[Reply] = []
@@ -176,9 +177,11 @@ def script_of(watch: Watch, own: Sequence[Reply]) -> str:
             sent[-1] = sent[-1].times(sent[-1].uses + 1)
         else:
             sent.append(replace(each, uses=1, may_be_unused=False))
-    rest = [] if first is None or watch.asked_again else [first.reply]
-    rest += own[len(watch.replies) :]
-    sent += [replace(each, uses=1, may_be_unused=True) for each in rest]
+    if first is not None and not watch.asked_again:
+        plan = first.call.reply and first.call.reply.plan
+        behind = next((at for at, each in enumerate(sent, 1) if each.plan is plan), len(sent))
+        sent.insert(behind, first.reply.times(1).optional())
+    sent += [each.times(1).optional() for each in own[len(watch.replies) :]]
     return f"converse.script({', '.join(map(code_of, sent))})"
 
 
