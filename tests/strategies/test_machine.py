@@ -220,7 +220,7 @@ def test_a_sound_agent_passes_over_a_real_socket() -> None:
 @pytest.mark.parametrize(
     ("agent", "trouble", "error", "message", "steps"),
     [
-        (KeepsAnUnansweredQuestion, ["overflow"], AssertionError, "'user', 'user'", ["overflow", "chat"]),
+        (KeepsAnUnansweredQuestion, ["overflow"], AssertionError, "'user', 'user'", ["overflow", "carry_on"]),
         (RunsTheFirstToolOnly, [], AssertionError, "==", ["use_tools"]),
         (RunsNoTools, [], UnusedReplies, "scripted repl.* not used", ["use_tools"]),
         (AsksOnceMore, [], UnexpectedCall, r"call \d+ has no reply left", ["chat"]),
@@ -549,7 +549,7 @@ def test_strands_keeps_a_question_that_was_not_answered(
     machine = strands_machine(make_strands_agent, troubles=[trouble], invariants=[roles_alternate], rules="off")
     steps = [step.partition("(")[0] for step in steps_to(AssertionError, "'user', 'user'", machine, shrunk=shrunk)]
     assert trouble in steps[:-1]
-    assert steps[-2:] == [trouble, "chat"] or not shrunk
+    assert steps[-2:] == [trouble, "carry_on"] or not shrunk
 
 
 def test_the_fake_of_the_test_is_left_alone() -> None:
