@@ -335,6 +335,8 @@ def test_a_bug_in_what_an_answer_has_beside_text_is_found(
     steps: list[str],
     shrunk: bool,
 ) -> None:
+    if options.get("kinds") == ["toolResult"] and not has_member("ToolUseBlock", "type"):
+        pytest.skip("this botocore knows no tools that the service runs")
     machine = weather_machine(agent, **{"troubles": [], **options})
     shown = steps_to(error, message, machine, shrunk=shrunk)
     assert {step.partition("(")[0] for step in shown} & {*steps}
