@@ -87,7 +87,7 @@ FEATURES: Final[Mapping[str, Feature]] = {
     ),
     "chaos": Feature(
         "Run tests that passed again, with a fault in one of their replies.",
-        lines=1250,
+        lines=1300,
         plugin="ChaosHooks",
         options={
             "chaos": {

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from converse_harness.cases import CASES
-from converse_harness.features.chaos import damage, from_cases, verdict
+from converse_harness.features.chaos import damage, from_cases, hooks, verdict
 from converse_harness.intercept.boto.sync import holds_bodies_to_their_length
 from converse_harness.plugin.reruns import passed
 from tests.nested import ANYIO, ASYNCIO, HYPOTHESIS, XDIST
@@ -174,8 +174,9 @@ JUDGED: Mapping[str, Mapping[str, str]] = {
         "raised", no_message_stop="not noticed", cut_off=WRONG, empty_200=WRONG, stall="hung"
     ),
     "careful(HI) == HI": every("raised"),
-    # the same request is always too long
-    "patient(HI) == HI": every("recovered", context_overflow="raised", overflow_mid="raised"),
+    # the same request is always too long, and twice is not often enough for a busy service
+    "patient(HI) == HI": every("recovered", throttled_until_given_up="raised", **dict.fromkeys(OVERFLOWS, "raised")),
+    "patient(HI, 20) == HI": every("recovered", **dict.fromkeys(OVERFLOWS, "raised")),
     "telling(HI) in (HI, '')": every("reported"),
     "telling(HI) == HI": every("reported"),
     "polite(HI) == HI": every("reported"),
@@ -185,7 +186,7 @@ JUDGED: Mapping[str, Mapping[str, str]] = {
     "patient(HI) == HI and len(converse.calls) == 1": every(
         "counted",
         **dict.fromkeys(("throttled", "internal_server_error"), "counted"),
-        **dict.fromkeys(OVERFLOWS, "raised"),
+        **dict.fromkeys(("throttled_until_given_up", *OVERFLOWS), "raised"),
     ),
     "stubborn(HI) == HI": every("recovered", **dict.fromkeys(OVERFLOWS, "hung")),
     # botocore takes a body that is shorter than its Content-Length, since 1.41; the rest of the members is missing.
@@ -220,6 +221,22 @@ def test_{number}(converse):
         for number, asserted in enumerate(JUDGED)
     }
     assert found == JUDGED
+
+
+def test_code_that_waits_before_it_asks_again_is_answered(
+    chaos: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hooks, "_SLEEPS", -1.0)  # any time is long enough
+    tests = """
+def test(converse):
+    converse.script(reply.text(HI))
+    assert patient(HI) == HI
+"""
+    found = verdicts(run(chaos, tests, option="throttled_until_given_up,context_overflow"))
+    assert found == {
+        ("test", 1, "throttled_until_given_up"): "recovered",
+        ("test", 1, "context_overflow"): "raised",
+    }
 
 
 def test_what_may_be_ignored_is_what_the_cases_allow() -> None:

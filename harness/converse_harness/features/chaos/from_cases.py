@@ -46,9 +46,9 @@ class Damage:
     The function raises ReplyError if the reply cannot have the fault. `operations` are the operations whose answers can
     have it. `reaction` is what the code under test must do: "fail" (raise, report, or ask again), "ignore" (it may
     continue as if there were no fault), or "tell" (tell its caller, in data that the test may not read). `lasts` tells
-    which repetitions of the request fail too: none ("once"), those that the client sends by itself ("attempts"), or all
-    ("ever"). `mistake` is true if the model made a mistake that it corrects when it is told. `replaces` is true if the
-    answer says something else than the test's reply.
+    which repetitions of the request fail too: none ("once"), those until the code gives up or waits ("attempts"), or
+    all ("ever"). `mistake` is true if the model made a mistake that it corrects when it is told. `replaces` is true if
+    the answer says something else than the test's reply.
     """
 
     name: str
@@ -363,7 +363,7 @@ OWN: Final = (
     _NOT_FITTING,
     Damage(
         "throttled_until_given_up",
-        "429 ThrottlingException came, and again at each attempt of the client",
+        "429 ThrottlingException came, and again whenever it was asked again",
         lambda _, __: reply.throttled(),
         lasts="attempts",
     ),

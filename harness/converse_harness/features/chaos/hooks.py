@@ -127,22 +127,38 @@ _ASIDE: Final = "This is what was said before."
 """The answer to a call that code makes only after a lasting fault: it asks the model to summarise the conversation."""
 
 
-def _in_attempts(call: Call, times: int) -> bool:
-    """Whether the client itself sends a throttled request again.
+_GIVES_UP: Final = 12
+"""Code that asks for an answer more often than this, while it is throttled, gets the answer: it may rightly go on."""
 
-    botocore counts its attempts in a header. Of other clients it is not known, so this number of calls counts.
+_SLEEPS: Final = 0.5
+"""Code that was idle for this number of seconds before it asks again gets the answer, so that no rerun takes long."""
+
+
+class _UntilGivenUp:
+    """Decides whether a throttled request is throttled again.
+
+    It is, at each attempt of the client (botocore counts them in a header), and when the code itself asks again.
     """
-    return call.attempt > 1 if "amz-sdk-request" in call.headers else times < _ATTEMPTS
+
+    def __init__(self) -> None:
+        self._asked = 1
+        self._at = time.monotonic(), time.process_time()
+
+    def __call__(self, call: Call, _: int) -> bool:
+        (then, worked), self._at = self._at, (time.monotonic(), time.process_time())
+        if call.attempt > 1:
+            return True
+        self._asked += 1
+        idle = (self._at[0] - then) - (self._at[1] - worked)
+        return self._asked <= _GIVES_UP and idle < _SLEEPS
 
 
-_ATTEMPTS: Final = 5
-
-_REPEATS: Final[Mapping[str, Callable[[Call, int], bool]]] = {
-    "once": lambda _, __: False,
-    "attempts": _in_attempts,
-    "ever": lambda _, times: times < FOR_EVER,
+_REPEATS: Final[Mapping[str, Callable[[], Callable[[Call, int], bool]]]] = {
+    "once": lambda: lambda _, __: False,
+    "attempts": _UntilGivenUp,
+    "ever": lambda: lambda _, times: times < FOR_EVER,
 }
-"""Maps `Damage.lasts` to the function that decides whether a repetition of the request fails too."""
+"""Maps `Damage.lasts` to a function that makes, for a rerun, what decides whether a repetition fails too."""
 
 _OUTPUT: Final = "converse_chaos"
 """The key in `workeroutput` under which an xdist worker sends its results to the controller."""
@@ -220,7 +236,7 @@ class ChaosHooks:
 
         calls = [seen.call for seen in plain.watch.replies]
         aside = replies.text(_ASIDE) if damage.lasts == "ever" else None
-        watch = Watch(replace, Mending(calls, _REPEATS[damage.lasts], damage.mistake, aside))
+        watch = Watch(replace, Mending(calls, _REPEATS[damage.lasts](), damage.mistake, aside))
         run = self._passed.run_changed(item, watch, plain)
         if watch.first is None:
             return  # the rerun did not make the call whose reply gets the fault

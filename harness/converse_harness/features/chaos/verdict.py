@@ -226,7 +226,7 @@ def _hung(run: Rerun) -> str:
     if a client without a read timeout waited for one, or if the request was repeated FOR_EVER times.
     """
     if run.watch.failed_again >= FOR_EVER:
-        return f"the same request was sent {FOR_EVER} times again"
+        return f"the same request was sent {FOR_EVER} times more"
     if run.stopped:
         return f"it was ended after {run.seconds:.0f} s"
     first = run.watch.first
