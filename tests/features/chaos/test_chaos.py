@@ -231,11 +231,17 @@ def test_code_that_waits_before_it_asks_again_is_answered(
 def test(converse):
     converse.script(reply.text(HI))
     assert patient(HI) == HI
+
+def test_client(converse):
+    converse.script(reply.text(HI))
+    assert careful(HI) == HI
 """
     found = verdicts(run(chaos, tests, option="throttled_until_given_up,context_overflow"))
     assert found == {
         ("test", 1, "throttled_until_given_up"): "recovered",
+        ("test_client", 1, "throttled_until_given_up"): "raised",  # the attempts of the client itself do not count
         ("test", 1, "context_overflow"): "raised",
+        ("test_client", 1, "context_overflow"): "raised",
     }
 
 
@@ -1092,8 +1098,10 @@ _TOLD = dict.fromkeys(("tool_unknown", "tool_input_unfit"), "recovered")
 
 
 def test_faults_of_the_catalogue(chaos: pytest.Pytester) -> None:
-    found = verdicts(run(chaos, FOUND, option=",".join((*damage.USUAL[:1], "text_empty_block"))))
+    found = verdicts(run(chaos, FOUND, option="text_empty_block,reasoning_unsigned"))
     assert found["test_keeps_an_empty_text", 1, "text_empty_block"] == "refused afterwards"
+    assert found["test_right", 2, "reasoning_unsigned"] == "harmless"
+    assert ("test_keeps_an_empty_text", 1, "reasoning_unsigned") not in found  # Claude signs what it thinks
     found = verdicts(run(chaos, FOUND))
     seen = {
         test: {(number, fault): verdict for (name, number, fault), verdict in found.items() if name == test}
@@ -1101,6 +1109,8 @@ def test_faults_of_the_catalogue(chaos: pytest.Pytester) -> None:
     }
     rails = dict.fromkeys(("guardrail_output_blocked", "guardrail_masked"))  # of the usual faults only with a guardrail
     assert {key: seen["test_right"].get((1, key)) for key in (*_TOLD, *rails)} == {**_TOLD, **rails}
+    assert (2, "stop_max_tokens") in seen["test_right"]
+    assert (1, "stop_max_tokens") not in seen["test_right"]  # a whole tool use does not end so
     assert not {*seen["test_right"].values()} & {each.word for each in verdict.LISTED}
     assert {key: seen["test_runs_all"][1, key] for key in _TOLD} == dict.fromkeys(_TOLD, "not noticed")
     assert {key: seen["test_runs_all_and_is_seen"][1, key] for key in _TOLD} == {
