@@ -343,6 +343,11 @@ def test_a_bug_in_what_an_answer_has_beside_text_is_found(
     assert not shrunk or len(shown) <= 3
 
 
+def test_an_agent_of_texts_alone_can_be_asked_for_nothing_else() -> None:
+    machine = weather_machine(ReadsTheFirstBlock, kinds=[], troubles=[])
+    run_state_machine_as_test(machine, settings=SHORT)
+
+
 def test_after_trouble_the_conversation_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     before: set[str] = set()
     carry_on = ConversationMachine.carry_on
