@@ -1,4 +1,4 @@
-"""State machines that test an agent: hypothesis generates and shrinks whole conversations with tool uses and with
+"""State machines that test an agent: hypothesis generates and shrinks whole conversations with tool uses, thoughts and
 failures.
 """
 
@@ -11,9 +11,11 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, TypedDict, Unpack,
 
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from converse_harness import Call, Calls, ConverseServer, Fake, Reply, UnusedReplies, bedrock, fake_converse, reply
+from converse_harness.bedrock.citations import citing
+from converse_harness.bedrock.families import family_of
 from converse_harness.literals import StreamException
 from converse_harness.settings import HistoryLevel, RuleLevel
 from converse_strategies import basics
@@ -22,8 +24,24 @@ from converse_strategies.message.tools import invalid_tool_uses, tool_uses
 Ask = Callable[[str], Any]
 ToolUse = Mapping[str, Any]
 
-TROUBLES: Final = ("throttle", "overflow", "break_stream", "misuse_tool")
+TROUBLES: Final = ("throttle", "overflow", "break_stream", "stop_early", "misuse_tool")
 """The names of the state machine's steps in which something fails. `misuse_tool` requires an agent with tools."""
+
+KINDS: Final[Mapping[str, str]] = {
+    "reasoningContent": "think",
+    "citationsContent": "cite",
+    "toolResult": "use_service_tool",
+}
+"""Maps each kind of block that the model's answers may have, beside texts and tool uses, to the step that has it."""
+
+_SERVED: Final[Mapping[str, Any]] = {"toolUseId": "tooluse_served0000000000000000", "name": "nova_code_interpreter"}
+"""The members by which a tool that the service runs, and its result, belong together."""
+
+_EARLY: Final = (
+    *("max_tokens", "content_filtered", "guardrail_intervened", "stop_sequence", "malformed_model_output"),
+    "model_context_window_exceeded",
+)
+"""The stop reasons of an answer in words, beside the usual end_turn. Older versions of botocore lack some."""
 
 _THROTTLES: Final = 2
 """The largest number of attempts that are throttled in a row. In each retry mode, boto3 makes at least three attempts,
@@ -135,6 +153,49 @@ class ConversationMachine(RuleBasedStateMachine):
         groups = [uses] if at_once else [[use] for use in uses]
         self._play(text, [*map(_asking, groups), reply.text(answer)])
 
+    def think(self, text: str, thought: str, answer: str, uses: Sequence[ToolUse] = (), redacted: bytes = b"") -> None:
+        """The model thinks before it answers, or before it requests the tools `uses`.
+
+        Claude's thoughts have a signature, or are redacted if `redacted` is not empty. Models that are not known to
+        think only answer.
+        """
+        if not uses:
+            self._play(text, [_thinking(thought, redacted, [{"text": answer}])])
+            return
+        asked = [{"toolUse": {"name": use["name"], "input": use["input"]}} for use in uses]
+        self._play(text, [_thinking(thought, redacted, asked), reply.text(answer)])
+
+    def cite(self, text: str, answer: str, quoted: str) -> None:
+        """The model answers with a text that cites `quoted`, a passage of a document."""
+        document = {"name": "source", "format": "txt", "source": {"text": quoted}}
+        self._play(text, [reply.cited(answer, citing(document, quoted))])
+
+    def use_service_tool(self, text: str, answer: str) -> None:
+        """The service runs a tool by itself: the tool use, its result and the answer are in one message."""
+        use = {**_SERVED, "type": "server_tool_use", "input": {"snippet": "9 * 2"}}
+        said = {"toolUseId": _SERVED["toolUseId"], "type": "nova_code_interpreter_result", "status": "success"}
+        content = {"stdOut": "18\n", "stdErr": "", "exitCode": 0, "isError": False}
+        result = {**said, "content": [{"json": content}]}
+        self._play(text, [reply.message({"toolUse": use}, {"toolResult": result}, {"text": answer})])
+
+    def stop_early(self, text: str, answer: str, reason: str, uses: Sequence[ToolUse] = ()) -> None:
+        """The answer ends with another stop reason than end_turn, for example with max_tokens.
+
+        If the agent calls again, the model answers. If `uses` is not empty, these tool uses come before.
+        """
+        ended = reply.message({"text": answer}, stop_reason=cast("Any", reason))
+        self._play(
+            text, [*_before(uses), ended, reply.text(answer).times(_SPARES)], trouble="stop_early", may_fail=True
+        )
+
+    def carry_on(self, text: str, answer: str) -> None:
+        """After a turn in which something failed, the user sends a text, and the model answers.
+
+        The agent must be able to go on, whatever it did: it may raise no exception, and the request must be one that
+        Bedrock accepts.
+        """
+        self._play(text, [reply.text(answer)])
+
     def throttle(self, text: str, times: int, answer: str, uses: Sequence[ToolUse] = ()) -> None:
         """The service throttles the first `times` calls; then the model answers.
 
@@ -170,7 +231,14 @@ class ConversationMachine(RuleBasedStateMachine):
         replies = [_asking([use]), reply.text(answer).times(_SPARES)]
         self._play(text, replies, trouble="misuse_tool", may_fail=True)
 
-    def _play(self, text: str, replies: Iterable[Reply], *, trouble: str = "", may_fail: bool = False) -> None:
+    def _play(
+        self,
+        text: str,
+        replies: Iterable[Reply | Callable[[Call], Reply]],
+        *,
+        trouble: str = "",
+        may_fail: bool = False,
+    ) -> None:
         __tracebackhide__ = True
         before = len(self.calls)
         answer = error = None
@@ -189,9 +257,27 @@ class ConversationMachine(RuleBasedStateMachine):
         self.turns.append(Turn(text, trouble, answer, error, tuple(self.calls[before:])))
 
 
+def _had_trouble(conversation: ConversationMachine) -> bool:
+    return bool(conversation.turns) and conversation.turns[-1].trouble not in ("", "throttle")
+
+
 def _asking(uses: Sequence[ToolUse]) -> Reply:
     # The tool uses have no id here: the fake gives each tool use an id that is unique in the conversation.
     return reply.message(*({"toolUse": {"name": use["name"], "input": use["input"]}} for use in uses))
+
+
+def _thinking(thought: str, redacted: bytes, then: Sequence[Mapping[str, Any]]) -> Callable[[Call], Reply]:
+    """Return a function that answers as the requested model thinks."""
+
+    def thinks(call: Call) -> Reply:
+        family = family_of(call.model_id)
+        if not family.signs and family.reasoning is None:
+            return reply.message(*then)
+        if redacted and family.signs:
+            return reply.message({"reasoningContent": {"redactedContent": redacted}}, *then)
+        return reply.reasoning(thought, reply.message(*then))
+
+    return thinks
 
 
 def _before(uses: Sequence[ToolUse]) -> list[Reply]:
@@ -202,6 +288,7 @@ class _MachineOptions(TypedDict, total=False):
     tools: Sequence[Mapping[str, Any]]
     texts: st.SearchStrategy[str] | None
     answers: st.SearchStrategy[str] | None
+    kinds: Collection[str] | None
     troubles: Collection[str] | None
     may_raise: type[Exception] | tuple[type[Exception], ...]
     invariants: Sequence[Callable[[Any], None]]
@@ -227,6 +314,7 @@ def conversation_machine(
     tools: Sequence[Mapping[str, Any]] = (),
     texts: st.SearchStrategy[str] | None = None,
     answers: st.SearchStrategy[str] | None = None,
+    kinds: Collection[str] | None = None,
     troubles: Collection[str] | None = None,
     may_raise: type[Exception] | tuple[type[Exception], ...] = Exception,
     invariants: Sequence[Callable[[Any], None]] = (),
@@ -241,12 +329,16 @@ def conversation_machine(
     `tools` are the agent's ToolSpecs; the model requests these tools with valid inputs. `texts` is a strategy for the
     user's texts, `answers` for those of the model.
 
+    `kinds` are the kinds of blocks in the model's answers beside texts and tool uses: "reasoningContent" (the default;
+    thoughts with signatures and redacted ones, if the model is known to think), "citationsContent", and "toolResult"
+    (a tool that the service runs). Each gives a step: `think`, `cite`, `use_service_tool`. `[]` is for none.
+
     `troubles` are the steps in which something fails, by default all that are possible. They are "throttle" (boto's own
-    retries succeed), "overflow" (the context is too long), "break_stream" (an exception amid the events) and
-    "misuse_tool" (an unknown tool or a wrong input). In all of them but "throttle", an agent may raise `may_raise` and
-    leave replies unused. The test fails for any other exception or unused reply, and for a request that Bedrock would
-    refuse (according to the level `rules`). If `history` is "fail", it also fails for a request that changes earlier
-    messages of the model.
+    retries succeed), "overflow" (the context is too long), "break_stream" (an exception amid the events), "stop_early"
+    (a stop reason such as max_tokens) and "misuse_tool" (an unknown tool or a wrong input). In all of them but
+    "throttle", an agent may raise `may_raise` and leave replies unused. After them, the step `carry_on` asks on. The
+    test fails for any other exception or unused reply, and for a request that Bedrock would refuse (according to the
+    level `rules`). If `history` is "fail", it also fails for a request that changes earlier messages of the model.
 
     `invariants` are functions that are called with the machine after each step; a subclass may add its own with
     `@invariant()`. Raises InvalidArgument for a wrong argument.
@@ -271,6 +363,9 @@ def conversation_machine(
     """
     possible = TROUBLES if tools else [name for name in TROUBLES if name != "misuse_tool"]
     wanted = possible if troubles is None else troubles
+    known = [kind for kind in KINDS if kind != "toolResult" or bedrock.has_member("ToolUseBlock", "type")]
+    asked = ["reasoningContent"] if kinds is None else kinds
+    blocks = basics.chosen("conversation_machine", "kinds", asked, known) if asked else ()
     _check(agent, tools, wanted, invariants)
     said = basics.visible_texts() if texts is None else texts
     answered = basics.visible_texts() if answers is None else answers
@@ -291,9 +386,26 @@ def conversation_machine(
             "exception": st.deferred(lambda: st.sampled_from(sorted(bedrock.stream_exceptions()))),
         },
         "misuse_tool": {**exchange, "use": wrong},
+        "stop_early": {
+            **exchange,
+            **some,
+            "reason": st.deferred(
+                lambda: st.sampled_from([each for each in _EARLY if each in bedrock.enum("StopReason")])
+            ),
+        },
+        "think": {
+            **exchange,
+            **some,
+            "thought": answered,
+            "redacted": st.just(b"") | st.binary(min_size=1, max_size=8),
+        },
+        "cite": {**exchange, "quoted": answered},
+        "use_service_tool": exchange,
     }
-    chosen = ["chat", *(["use_tools"] if tools else []), *wanted]
+    chosen = ["chat", *(["use_tools"] if tools else []), *(KINDS[kind] for kind in blocks), *wanted]
     steps = {name: _rule(**arguments[name])(getattr(ConversationMachine, name)) for name in chosen}
+    if set(wanted) - {"throttle"}:
+        steps["carry_on"] = precondition(_had_trouble)(_rule(**exchange)(ConversationMachine.carry_on))
     steps |= {f"invariant_{number}": invariant()(each) for number, each in enumerate(invariants)}
     errors = may_raise if isinstance(may_raise, tuple) else (may_raise,)
     options = _Options(agent, server, errors, rules, history)

@@ -226,7 +226,7 @@ def test_a_python_without_threads_gives_no_verdict(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("way", ["boto", "httpx"])
 def test_a_consumer_that_asks_nothing_gets_no_verdict(way: str) -> None:
-    with pytest.raises(SetUpFailed) as raised, closing(opened(way, ConverseServer)) as fake:
+    with pytest.raises(SetUpFailed) as raised, closing(opened(way, (), ConverseServer)) as fake:
         run(lambda target: Outcome("x"), Target(fake, "ConverseStream"), time_limit=10, most_calls=50)
     assert "Outcome(text='x'" in str(raised.value)
     assert "the consumer asked nothing" in str(raised.value)

@@ -20,7 +20,8 @@ from hypothesis.stateful import rule, run_state_machine_as_test
 from strands import Agent, tool
 from strands.models import BedrockModel
 
-from converse_harness import RefusedRequest, UnexpectedCall, UnusedReplies, fake_converse
+from converse_harness import ChangedHistory, RefusedRequest, UnexpectedCall, UnusedReplies, fake_converse
+from converse_harness.bedrock import has_member
 from converse_harness.intercept.clients import create_client
 from converse_harness.intercept.registry import OPEN_FAKES
 from converse_strategies import basics
@@ -51,6 +52,7 @@ class Loop:
     """A tool loop as people write it, without a bug; each subclass has one."""
 
     options: dict[str, Any] = {}  # noqa: RUF012 - read only
+    model_id = "m"
 
     def __init__(self, url: str | None = None) -> None:
         self.client = create_client(endpoint_url=url, **self.options)
@@ -70,8 +72,9 @@ class Loop:
             message = self.model()
             self.messages.append(message)
             uses = [block["toolUse"] for block in message["content"] if "toolUse" in block]
+            uses = [use for use in uses if use.get("type") != "server_tool_use"]
             if not uses:
-                return "".join(block["text"] for block in message["content"])
+                return said(message)
             self.messages.append({"role": "user", "content": [self.run(use) for use in uses]})
 
     def run(self, use: Any) -> Any:
@@ -82,7 +85,15 @@ class Loop:
 
     def model(self) -> Any:
         tools = {"tools": [{"toolSpec": WEATHER}]}
-        return self.client.converse(modelId="m", messages=self.messages, toolConfig=tools)["output"]["message"]
+        return self.client.converse(modelId=self.model_id, messages=self.messages, toolConfig=tools)["output"][
+            "message"
+        ]
+
+
+def said(message: Any) -> str:
+    """What a reader sees of an answer: its texts, also those that cite something."""
+    cited = [part for block in message["content"] for part in block.get("citationsContent", {}).get("content", ())]
+    return "".join(block.get("text", "") for block in (*message["content"], *cited))
 
 
 class KeepsAnUnansweredQuestion(Loop):
@@ -150,9 +161,13 @@ def roles_alternate(conversation: ConversationMachine) -> None:
 
 def every_tool_use_is_answered(conversation: ConversationMachine) -> None:
     for call in conversation.calls:
-        used = [b["toolUse"]["toolUseId"] for m in call.messages for b in m["content"] if "toolUse" in b]
-        answered = [b["toolResult"]["toolUseId"] for m in call.messages for b in m["content"] if "toolResult" in b]
-        assert answered == used
+        blocks = [(message["role"], block) for message in call.messages for block in message["content"]]
+        used = [block["toolUse"] for _, block in blocks if "toolUse" in block]
+        own = [use["toolUseId"] for use in used if use.get("type") != "server_tool_use"]
+        answered = [
+            block["toolResult"]["toolUseId"] for role, block in blocks if "toolResult" in block and role == "user"
+        ]
+        assert answered == own
 
 
 def what_the_model_says_is_returned(conversation: ConversationMachine) -> None:
@@ -160,7 +175,7 @@ def what_the_model_says_is_returned(conversation: ConversationMachine) -> None:
         if turn.error is None:
             last = turn.calls[-1].response
             assert last is not None
-            assert turn.answer == last.message["content"][0]["text"]
+            assert turn.answer == said(last.message)
 
 
 INVARIANTS = (roles_alternate, every_tool_use_is_answered, what_the_model_says_is_returned)
@@ -205,7 +220,7 @@ def test_a_sound_agent_passes_over_a_real_socket() -> None:
 @pytest.mark.parametrize(
     ("agent", "trouble", "error", "message", "steps"),
     [
-        (KeepsAnUnansweredQuestion, ["overflow"], AssertionError, "'user', 'user'", ["overflow", "chat"]),
+        (KeepsAnUnansweredQuestion, ["overflow"], AssertionError, "'user', 'user'", ["overflow", "carry_on"]),
         (RunsTheFirstToolOnly, [], AssertionError, "==", ["use_tools"]),
         (RunsNoTools, [], UnusedReplies, "scripted repl.* not used", ["use_tools"]),
         (AsksOnceMore, [], UnexpectedCall, r"call \d+ has no reply left", ["chat"]),
@@ -227,6 +242,152 @@ def test_a_planted_bug_is_found_and_shown_in_few_steps(
         assert "text='0'" in step
         assert "answer='0'" in step
         assert step.startswith("use_tools") == ("{'name': 'get_weather', 'input': {'city': ''}}" in step)
+
+
+class Claude(Loop):
+    model_id = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
+
+
+class LosesSignatures(Claude):
+    def model(self) -> Any:
+        message = super().model()
+        for block in message["content"]:
+            block.get("reasoningContent", {}).get("reasoningText", {}).pop("signature", None)
+        return message
+
+
+class ReadsRedactedThoughtsAsText(Claude):
+    def model(self) -> Any:
+        message = super().model()
+        for block in message["content"]:
+            thought = block.get("reasoningContent", {})
+            if "redactedContent" in thought:
+                thought["redactedContent"] = thought["redactedContent"].decode(errors="replace").encode()
+        return message
+
+
+class LosesThoughts(Claude):
+    def model(self) -> Any:
+        thinking = {"thinking": {"type": "enabled", "budget_tokens": 1024}}
+        message = self.client.converse(
+            modelId=self.model_id,
+            messages=self.messages,
+            toolConfig={"tools": [{"toolSpec": WEATHER}]},
+            inferenceConfig={"maxTokens": 2048},
+            additionalModelRequestFields=thinking,
+        )["output"]["message"]
+        return {**message, "content": [block for block in message["content"] if "reasoningContent" not in block]}
+
+
+class ReadsTheFirstBlock(Claude):
+    def loop(self) -> str:
+        super().loop()
+        return str(self.messages[-1]["content"][0]["text"])
+
+
+class ReadsTexts(Claude):
+    def loop(self) -> str:
+        super().loop()
+        return "".join(block.get("text", "") for block in self.messages[-1]["content"])
+
+
+class RunsEveryTool(Loop):
+    model_id = "us.amazon.nova-lite-v1:0"
+
+    def loop(self) -> str:
+        while True:
+            message = self.model()
+            self.messages.append(message)
+            uses = [block["toolUse"] for block in message["content"] if "toolUse" in block]
+            if not uses:
+                return said(message)
+            self.messages.append({"role": "user", "content": [self.run(use) for use in uses]})
+
+
+class StopsAtTheEndOnly(Loop):
+    def loop(self) -> str:
+        while True:
+            answer = self.client.converse(modelId=self.model_id, messages=self.messages)
+            self.messages.append(answer["output"]["message"])
+            if answer["stopReason"] == "end_turn":
+                return said(self.messages[-1])
+
+
+@FOUND_AND_SHRUNK
+@pytest.mark.parametrize(
+    ("agent", "options", "error", "message", "steps"),
+    [
+        (LosesSignatures, {"history": "fail"}, ChangedHistory, "changes the signature", ["think"]),
+        (LosesSignatures, {"rules": "default", "history": "off"}, RefusedRequest, "signature", ["think"]),
+        (ReadsRedactedThoughtsAsText, {"history": "fail"}, ChangedHistory, "changes reasoning", ["think"]),
+        (LosesThoughts, {"history": "fail"}, ChangedHistory, "leaves out reasoning", ["think"]),
+        (ReadsTheFirstBlock, {}, KeyError, "text", ["think"]),
+        (ReadsTexts, {"kinds": ["citationsContent"]}, AssertionError, "==", ["cite"]),
+        (RunsEveryTool, {"kinds": ["toolResult"]}, UnexpectedCall, "no reply left", ["use_service_tool"]),
+        (StopsAtTheEndOnly, {"tools": [], "troubles": ["stop_early"]}, AssertionError, "'assistant'", ["stop_early"]),
+    ],
+)
+def test_a_bug_in_what_an_answer_has_beside_text_is_found(
+    agent: type[Loop],
+    options: dict[str, Any],
+    error: type[Exception],
+    message: str,
+    steps: list[str],
+    shrunk: bool,
+) -> None:
+    if options.get("kinds") == ["toolResult"] and not has_member("ToolUseBlock", "type"):
+        pytest.skip("this botocore knows no tools that the service runs")
+    machine = weather_machine(agent, **{"troubles": [], **options})
+    shown = steps_to(error, message, machine, shrunk=shrunk)
+    assert {step.partition("(")[0] for step in shown} & {*steps}
+    assert not shrunk or len(shown) <= 3
+
+
+def test_an_agent_of_texts_alone_can_be_asked_for_nothing_else() -> None:
+    machine = weather_machine(ReadsTheFirstBlock, kinds=[], troubles=[])
+    run_state_machine_as_test(machine, settings=SHORT)
+
+
+def test_after_trouble_the_conversation_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    before: set[str] = set()
+    carry_on = ConversationMachine.carry_on
+
+    def noted(conversation: ConversationMachine, text: str, answer: str) -> None:
+        before.add(conversation.turns[-1].trouble)
+        carry_on(conversation, text, answer)
+        assert conversation.answers[-1] == answer
+
+    monkeypatch.setattr(ConversationMachine, "carry_on", noted)
+    machine = weather_machine(Loop)
+    run_state_machine_as_test(machine, settings=settings(SHORT, max_examples=examples(0.4), derandomize=True))
+    assert before
+    assert before <= {*TROUBLES} - {"throttle"}
+
+
+@pytest.mark.parametrize("model", [Claude.model_id, RunsEveryTool.model_id, "m"])
+def test_a_sound_agent_passes_with_every_kind_of_answer(model: str) -> None:
+    seen: set[str] = set()
+    stops: set[str] = set()
+
+    def note(conversation: ConversationMachine) -> None:
+        for call in conversation.calls:
+            if call.response is not None:
+                seen.update(kind for block in call.response.message["content"] for kind in block)
+                stops.add(call.response.stop_reason)
+
+    class Sound(Loop):
+        model_id = model
+
+    # Claude does not take the tool of Nova
+    served = [] if model == Claude.model_id or not has_member("ToolUseBlock", "type") else ["toolResult"]
+    kinds = ["reasoningContent", "citationsContent", *served]
+    machine = weather_machine(
+        Sound, kinds=kinds, rules="default", history="fail", invariants=(*INVARIANTS, note), may_raise=ClientError
+    )
+    run_state_machine_as_test(machine, settings=settings(SHORT, max_examples=examples(0.5), derandomize=True))
+    thinks = ["reasoningContent"] if model == Claude.model_id else []
+    assert seen == {"text", "toolUse", "citationsContent", *served, *thinks}
+    assert stops > {"end_turn", "tool_use"}
 
 
 @pytest.mark.parametrize("server", [False, True])
@@ -327,7 +488,11 @@ def test_what_happens_after_the_last_step_is_seen() -> None:
         ({"agent": "nova"}, "'nova'.*is a function that makes an agent"),
         ({"tools": ["get_weather"]}, "'get_weather' is no ToolSpec of the AWS API"),
         ({"tools": [{"name": "x"}]}, "is no ToolSpec of the AWS API"),
-        ({"troubles": ["throttled"]}, "'throttled' is not possible. .* throttle, overflow, break_stream, misuse_tool;"),
+        (
+            {"troubles": ["throttled"]},
+            "'throttled' is not possible. .* throttle, overflow, break_stream, stop_early, misuse_tool;",
+        ),
+        ({"kinds": ["thoughts"]}, r"kinds=.*'thoughts'.*reasoningContent"),
         ({"troubles": ["misuse_tool"]}, "'misuse_tool' needs a tool. Give the ToolSpecs"),
         ({"troubles": "overflow"}, "'overflow' is not possible"),
         ({"invariants": ["roles"]}, "'roles' cannot be called"),
@@ -391,7 +556,7 @@ def test_strands_keeps_a_question_that_was_not_answered(
     machine = strands_machine(make_strands_agent, troubles=[trouble], invariants=[roles_alternate], rules="off")
     steps = [step.partition("(")[0] for step in steps_to(AssertionError, "'user', 'user'", machine, shrunk=shrunk)]
     assert trouble in steps[:-1]
-    assert steps[-2:] == [trouble, "chat"] or not shrunk
+    assert steps[-2:] == [trouble, "carry_on"] or not shrunk
 
 
 def test_the_fake_of_the_test_is_left_alone() -> None:

@@ -87,7 +87,7 @@ FEATURES: Final[Mapping[str, Feature]] = {
     ),
     "chaos": Feature(
         "Run tests that passed again, with a fault in one of their replies.",
-        lines=800,
+        lines=1300,
         plugin="ChaosHooks",
         options={
             "chaos": {
@@ -96,12 +96,12 @@ FEATURES: Final[Mapping[str, Feature]] = {
                 "metavar": "60s|PATH|FAULT,...",
                 "help": "after the last test, run tests that passed again with a fault in one of their replies: for 60 "
                 "seconds, or for a number of seconds (20s), for tests below a path, with named faults "
-                "(no_message_stop,reset), or all of these with commas between them",
+                "(context_overflow,reset), or all of these with commas between them",
             },
             "chaos-strict": {
                 "action": "store_true",
-                "help": "fail the run if --converse-chaos finds code that hangs, a fault not noticed, or a wrong "
-                "answer",
+                "help": "fail the run if --converse-chaos finds code that hangs, a fault not noticed, a wrong answer, "
+                "or a request that Bedrock refuses after the fault",
             },
         },
     ),

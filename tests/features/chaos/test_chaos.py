@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from converse_harness.cases import CASES
-from converse_harness.features.chaos import damage, verdict
+from converse_harness.features.chaos import damage, from_cases, hooks, verdict
 from converse_harness.intercept.boto.sync import holds_bodies_to_their_length
 from converse_harness.plugin.reruns import passed
 from tests.nested import ANYIO, ASYNCIO, HYPOTHESIS, XDIST
@@ -64,6 +64,15 @@ def patient(text, attempts=2):
         except Exception:
             if attempt == attempts - 1:
                 raise
+
+
+def stubborn(text):
+    """Asks again for ever."""
+    while True:
+        try:
+            return careful(text)
+        except Exception:
+            pass
 
 
 def telling(text):
@@ -131,17 +140,31 @@ def run(project: pytest.Pytester, tests: str, *args: str, option: str = "") -> p
 
 
 CLOSED = "recovered" if holds_bodies_to_their_length() else "raised"
+_BOTH = ("throttled_until_given_up", "context_overflow", "stop_max_tokens", "throttled", "reset", "stall")
+_AND = ("stop_content_filtered", "empty_200", "internal_server_error", "closed")
+WHOLE = (*_BOTH, *_AND)
 STREAM = (
-    *("no_message_stop", "throttled", "cut_off", "throttle_first_frame", "reset", "model_stream_error", "stall"),
-    *("empty_200", "internal_server_error", "bad_crc", "closed", "no_metadata"),
+    *WHOLE,
+    *("no_message_stop", "cut_off", "throttle_first_frame", "model_stream_error", "overflow_mid", "bad_crc"),
+    "no_metadata",
 )
-WHOLE = ("throttled", "reset", "stall", "empty_200", "internal_server_error", "closed")
 WRONG = "wrong answer without an error"
+OVERFLOWS = ("context_overflow", "overflow_mid")
 
 
 def every(usual: str, *, faults: Iterable[str] = STREAM, **others: str) -> dict[str, str]:
-    """The verdict on each fault; botocore itself asks again before a stream, and the usage may always be missing."""
-    before = {"throttled": "recovered", "internal_server_error": "recovered", "no_metadata": "harmless"}
+    """The verdict on each fault.
+
+    botocore itself asks again before a stream, the usage may always be missing, and of a stop reason the consumers tell
+    nobody, as many do that are right.
+    """
+    before = {
+        "throttled": "recovered",
+        "internal_server_error": "recovered",
+        "no_metadata": "harmless",
+        "stop_max_tokens": "not shown",
+        "stop_content_filtered": "not shown",
+    }
     return {fault: others.get(fault, before.get(fault, usual)) for fault in faults}
 
 
@@ -151,7 +174,9 @@ JUDGED: Mapping[str, Mapping[str, str]] = {
         "raised", no_message_stop="not noticed", cut_off=WRONG, empty_200=WRONG, stall="hung"
     ),
     "careful(HI) == HI": every("raised"),
-    "patient(HI) == HI": every("recovered"),
+    # the same request is always too long, and twice is not often enough for a busy service
+    "patient(HI) == HI": every("recovered", throttled_until_given_up="raised", **dict.fromkeys(OVERFLOWS, "raised")),
+    "patient(HI, 20) == HI": every("recovered", **dict.fromkeys(OVERFLOWS, "raised")),
     "telling(HI) in (HI, '')": every("reported"),
     "telling(HI) == HI": every("reported"),
     "polite(HI) == HI": every("reported"),
@@ -159,10 +184,20 @@ JUDGED: Mapping[str, Mapping[str, str]] = {
     "silent(HI) in (HI, '')": every("not noticed"),
     "silent(HI) == HI": every(WRONG),
     "patient(HI) == HI and len(converse.calls) == 1": every(
-        "counted", throttled="counted", internal_server_error="counted"
+        "counted",
+        **dict.fromkeys(("throttled", "internal_server_error"), "counted"),
+        **dict.fromkeys(("throttled_until_given_up", *OVERFLOWS), "raised"),
     ),
+    "stubborn(HI) == HI": every("recovered", **dict.fromkeys(OVERFLOWS, "hung")),
     # botocore takes a body that is shorter than its Content-Length, since 1.41; the rest of the members is missing.
-    "whole(HI) == HI": every("recovered", faults=WHOLE, empty_200="raised", closed=CLOSED),
+    "whole(HI) == HI": every(
+        "recovered",
+        faults=WHOLE,
+        empty_200="raised",
+        closed=CLOSED,
+        throttled_until_given_up="raised",
+        context_overflow="raised",
+    ),
 }
 """What a test asserts of a consumer -> the verdict on each fault, found by reading the consumer."""
 
@@ -188,6 +223,28 @@ def test_{number}(converse):
     assert found == JUDGED
 
 
+def test_code_that_waits_before_it_asks_again_is_answered(
+    chaos: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hooks, "_SLEEPS", -1.0)  # any time is long enough
+    tests = """
+def test(converse):
+    converse.script(reply.text(HI))
+    assert patient(HI) == HI
+
+def test_client(converse):
+    converse.script(reply.text(HI))
+    assert careful(HI) == HI
+"""
+    found = verdicts(run(chaos, tests, option="throttled_until_given_up,context_overflow"))
+    assert found == {
+        ("test", 1, "throttled_until_given_up"): "recovered",
+        ("test_client", 1, "throttled_until_given_up"): "raised",  # the attempts of the client itself do not count
+        ("test", 1, "context_overflow"): "raised",
+        ("test_client", 1, "context_overflow"): "raised",
+    }
+
+
 def test_what_may_be_ignored_is_what_the_cases_allow() -> None:
     placed = [
         (placement.fault.name, case.required) for case in CASES.values() for placement in case.reply.plan.placements
@@ -195,7 +252,7 @@ def test_what_may_be_ignored_is_what_the_cases_allow() -> None:
     not_whole = ("Treat the answer as broken off", "Ask again", "Give up")
     allowed = {name for name, required in placed if not required.startswith(not_whole)}
     assert len(placed) > 40
-    assert allowed == damage.MAY_BE_IGNORED & {name for name, _ in placed}
+    assert allowed == from_cases.MAY_BE_IGNORED & {name for name, _ in placed}
 
 
 def test_unpacking_calls_counts_them(chaos: pytest.Pytester) -> None:
@@ -500,7 +557,11 @@ def test_outcome(converse):
     result.stdout.fnmatch_lines(
         [
             "0 reruns of 0 tests in 0 s: none; 2 tests are not repeatable",
-            "not repeatable: test_it.py::test_calls (other calls), test_it.py::test_outcome (call failed)",
+            (
+                "not repeatable test_it.py::test_calls: other calls: messages[[]0].content[[]0].text "
+                '"question *" -> "question *"'
+            ),
+            "not repeatable test_it.py::test_outcome: call failed",
         ]
     )
 
@@ -605,10 +666,11 @@ def test(converse, number):
     [
         (
             "no_message_stp",
-            "no file or folder of tests that is there, and no fault. Did you mean no_message_stop? The usual faults: ",
+            "no file or folder of tests that is there, and no fault. Did you mean no_message_stop or no_message_start ",
         ),
-        ("rest", "Did you mean reset? The usual faults: no_message_stop, "),
-        ("xyz", "and no fault. The usual faults: no_message_stop, "),
+        ("rest", "Did you mean reset? The usual faults: throttled_until_given_up, "),
+        ("max_tokens", "Did you mean stop_max_tokens or "),
+        ("xyz", "and no fault. The usual faults: throttled_until_given_up, "),
         ("0s", "'0s' is no number of seconds"),
         ("", "'' is no number of seconds"),
     ],
@@ -713,6 +775,73 @@ def test_recorded_tests_are_rerun_and_record_nothing(upstream: Upstream) -> None
     assert "unplayed" not in result.stdout.str()
 
 
+TWICE = """
+def toss(*told):
+    messages = [*told, *question("toss")["messages"]]
+    return client().converse(modelId=MODEL, messages=messages)["output"]["message"]["content"][0]["text"]
+
+def test_two_equal_questions(converse):
+    converse.script(reply.text("heads"), reply.text("tails"))
+    assert [toss(), toss()] == ["heads", "tails"]
+
+def test_until_the_stop(converse):
+    def read():
+        said = ""
+        for event in client().converse_stream(**question("toss"))["stream"]:
+            said += event.get("contentBlockDelta", {}).get("delta", {}).get("text", "")
+            if "messageStop" in event:
+                return said
+    converse.script(reply.text("heads"), reply.text("tails"))
+    assert [read(), read()] == ["heads", "tails"]
+"""
+
+
+def test_a_question_is_no_repetition_once_its_answer_was_read(chaos: pytest.Pytester) -> None:
+    found = verdicts(run(chaos, TWICE, option="throttled"))
+    assert found == {
+        (test, number, "throttled"): "recovered"
+        for test in ("test_two_equal_questions", "test_until_the_stop")
+        for number in (1, 2)
+    }
+
+
+SHORTER = """
+def told(text):
+    return [{"role": "user", "content": [{"text": text}]}, {"role": "assistant", "content": [{"text": "yes"}]}]
+
+def shorter(fallback=None, summarise=False):
+    messages, model = [*told("old"), *question("new")["messages"]], MODEL
+    while True:
+        try:
+            answer = client().converse(modelId=model, messages=messages)["output"]["message"]["content"]
+        except Exception as error:
+            if summarise:
+                client().converse(modelId=model, messages=[*messages[:-1], *question("sum it up")["messages"]])
+            messages, model = (messages, fallback) if fallback else (messages[-1:], model)
+        else:
+            return answer[0]["text"]
+
+def test_drops_what_was_said(converse):
+    converse.script(reply.text("one"), reply.text("two"))
+    assert [shorter(), shorter()] == ["one", "two"]
+
+def test_sums_up(converse):
+    converse.script(reply.text("one"), reply.text("two"))
+    assert [shorter(summarise=True), loose("bye")] == ["one", "two"]
+
+def test_asks_another_model(converse):
+    converse.script(reply.text("one"), reply.text("two"))
+    assert [shorter("amazon.nova-pro-v1:0"), loose("bye")] == ["one", "two"]
+"""
+
+
+def test_what_asks_the_same_otherwise_gets_the_answer(chaos: pytest.Pytester) -> None:
+    found = verdicts(run(chaos, SHORTER, option="context_overflow"))
+    assert {test: verdict for (test, number, _), verdict in found.items() if number == 1} == dict.fromkeys(
+        ("test_drops_what_was_said", "test_sums_up", "test_asks_another_model"), "recovered"
+    )
+
+
 TOOLS = '''
 import json
 
@@ -769,13 +898,20 @@ def test_books_once(converse):
 
 
 def test_an_agent_with_a_tool(chaos: pytest.Pytester) -> None:
-    result = run(chaos, TOOLS, option="cut_in_tool_input,no_message_stop,throttle_first_frame")
+    names = "cut_in_tool_input,no_message_stop,throttle_first_frame,tool_truncated_json_max_tokens"
+    result = run(chaos, TOOLS, option=names)
     result.assert_outcomes(passed=3)
     seen = verdicts(result)
+    tests = ("test_says_so", "test_stops", "test_books_once")
+    assert {test: seen.pop((test, 1, "tool_truncated_json_max_tokens")) for test in tests} == {
+        "test_says_so": "recovered",
+        "test_stops": "not shown",  # what the agent returns may tell it
+        "test_books_once": "recovered",
+    }
     assert {key: seen[key] for key in seen if key[2] == "cut_in_tool_input"} == {
-        ("test_says_so", 1, "cut_in_tool_input"): "reported",  # to the model
+        ("test_says_so", 1, "cut_in_tool_input"): "recovered",  # the model is told, and asks again
         ("test_stops", 1, "cut_in_tool_input"): "not noticed",  # and its unused reply is no failure
-        ("test_books_once", 1, "cut_in_tool_input"): "reported",
+        ("test_books_once", 1, "cut_in_tool_input"): "recovered",
     }
     others = {(number, fault): verdict for (_, number, fault), verdict in seen.items() if fault != "cut_in_tool_input"}
     assert others == {
@@ -820,3 +956,172 @@ def test_stalls_over_a_socket_and_errors_of_threads(chaos: pytest.Pytester, monk
         ("test[0.5]", 1, "stall"): "raised",
         ("test_thread", 1, "stall"): "reported",
     }
+
+
+PASTED = '''
+import json, os
+
+
+def note(*seen):
+    with open("seen-" + os.environ["PYTEST_CURRENT_TEST"].split("::")[1].split()[0], "a") as file:
+        print(seen, file=file)
+
+
+def silent_agent(text):
+    """Runs what it is told to, in whatever way it comes, and swallows every error. It notes each answer."""
+    messages = question(text)["messages"]
+    city = {"json": {"type": "object", "required": ["city"]}}
+    tools = {"tools": [{"toolSpec": {"name": "book", "inputSchema": city}}]}
+    for number in range(1, 5):
+        use, seen = None, [number]
+        try:
+            for event in client().converse_stream(modelId=MODEL, messages=messages, toolConfig=tools)["stream"]:
+                ((kind, member),) = event.items()
+                use = member.get("start", {}).get("toolUse", use)
+                seen.append((kind, str(member.get("delta")), member.get("stopReason"), (use or {}).get("name")))
+        except Exception as error:
+            seen.append(f"{type(error).__name__}: {error}")
+            return
+        finally:
+            note(*seen)
+        if use is None:
+            return
+        block = {"toolUse": {"toolUseId": use["toolUseId"], "name": use["name"], "input": {"city": "?"}}}
+        result = {"toolResult": {"toolUseId": use["toolUseId"], "content": [{"text": "booked"}]}}
+        messages += [{"role": "assistant", "content": [block]}, {"role": "user", "content": [result]}]
+'''
+
+
+def test_each_line_to_try_shows_the_same_fault(chaos: pytest.Pytester) -> None:
+    tests = """
+def test_text(converse):
+    converse.script(reply.text(HI))
+    silent_agent(HI)
+
+def test_tool(converse):
+    converse.script(reply.tool_use("book", {"city": "Bern"}), reply.text("Booked."))
+    silent_agent(HI)
+"""
+
+    def noted(test: str) -> list[str]:
+        return (chaos.path / f"seen-{test}").read_text().splitlines()
+
+    out = run(chaos, PASTED + tests, option=f"600s,{','.join(damage.damages())}").stdout.str()
+    lines = re.findall(
+        r"^(?:NOT NOTICED|WRONG ANSWER) .*::(test_\w+)   reply (\d) .*\n   try it     (.*)$", out, re.MULTILINE
+    )
+    assert len(lines) > 80
+    # the rest of the input is missing, and the tool was run all the same
+    assert re.search(r"^NOT NOTICED .*::test_tool .* tool_truncated_json_max_tokens: ", out, re.MULTILINE)
+    pasted = [
+        f"def test_{number}(converse):\n    {line}\n    silent_agent(HI)\n" for number, (_, _, line) in enumerate(lines)
+    ]
+    chaos.makepyfile(test_it=HEAD + PASTED + "\n".join(pasted))
+    chaos.runpytest().assert_outcomes(passed=len(lines))
+    for number, (test, reply, line) in enumerate(lines):
+        before = noted(test)
+        undamaged = next(each for each in before if each.startswith(f"({reply},"))
+        (now,) = (each for each in noted(f"test_{number}") if each.startswith(f"({reply},"))
+        assert now in before, line
+        assert now != undamaged, line
+
+
+def test_a_line_to_try_has_what_corrected_code_needs(chaos: pytest.Pytester) -> None:
+    tests = """
+def test(converse):
+    converse.script(reply.text("one"), reply.text("two"))
+    silent("a"), silent("b")
+"""
+    out = run(chaos, tests, option="no_message_stop,throttled_until_given_up").stdout.str()
+    lines = re.findall(r"^   try it     (.*)$", out, re.MULTILINE)
+    assert len(lines) == 4
+    pasted = [
+        f"def test_{number}(converse):\n    {line}\n    assert [patient('a'), patient('b')] == ['one', 'two']\n"
+        for number, line in enumerate(lines)
+    ]
+    chaos.makepyfile(test_it=HEAD + "\n".join(pasted))
+    chaos.runpytest().assert_outcomes(passed=4)
+
+
+FOUND = """
+CITY = {"json": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}}
+TOOL = {"tools": [{"toolSpec": {"name": "book", "inputSchema": CITY}}]}
+RAIL = {"guardrailIdentifier": "gr0000000000", "guardrailVersion": "DRAFT"}
+
+def agent(text, check=True, rail=None):
+    messages, booked = question(text)["messages"], []
+    more = {} if rail is None else {"guardrailConfig": rail}
+    while True:
+        answer = client().converse(modelId=MODEL, messages=messages, toolConfig=TOOL, **more)
+        messages.append(answer["output"]["message"])
+        uses = [block["toolUse"] for block in messages[-1]["content"] if "toolUse" in block]
+        if not uses:
+            return booked, "".join(block.get("text", "") for block in messages[-1]["content"])
+        results = []
+        for use in uses:
+            if check and (use["name"] != "book" or not isinstance(use["input"].get("city"), str)):
+                said = {"toolUseId": use["toolUseId"], "content": [{"text": "No such tool, or no city."}]}
+            else:
+                booked.append(use["input"].get("city", "?"))
+                said = {"toolUseId": use["toolUseId"], "content": [{"text": "booked"}]}
+            results.append({"toolResult": said})
+        messages.append({"role": "user", "content": results})
+
+def script(converse):
+    converse.script(reply.tool_use("book", {"city": "Bern"}), reply.text("Booked."))
+
+def test_right(converse):
+    script(converse)
+    assert agent("Bern") == (["Bern"], "Booked.")
+
+def test_runs_all(converse):
+    script(converse)
+    agent("Bern", check=False)
+
+def test_runs_all_and_is_seen(converse):
+    script(converse)
+    assert agent("Bern", check=False)[0] == ["Bern"]
+
+def test_rail(converse):
+    script(converse)
+    assert agent("Bern", rail=RAIL) == (["Bern"], "Booked.")
+
+def test_keeps_an_empty_text(converse):
+    converse.script(reply.text("one"), reply.text("two"))
+    messages = []
+    for text in ("a", "b"):
+        messages += question(text)["messages"]
+        answer = client().converse(modelId="us.anthropic.claude-haiku-4-5-20251001-v1:0", messages=messages)
+        messages.append(answer["output"]["message"])
+"""
+_TOLD = dict.fromkeys(("tool_unknown", "tool_input_unfit"), "recovered")
+
+
+def test_faults_of_the_catalogue(chaos: pytest.Pytester) -> None:
+    found = verdicts(run(chaos, FOUND, option="text_empty_block,reasoning_unsigned"))
+    assert found["test_keeps_an_empty_text", 1, "text_empty_block"] == "refused afterwards"
+    assert found["test_right", 2, "reasoning_unsigned"] == "harmless"
+    assert ("test_keeps_an_empty_text", 1, "reasoning_unsigned") not in found  # Claude signs what it thinks
+    found = verdicts(run(chaos, FOUND))
+    seen = {
+        test: {(number, fault): verdict for (name, number, fault), verdict in found.items() if name == test}
+        for test in dict.fromkeys(name for name, _, _ in found)
+    }
+    rails = dict.fromkeys(("guardrail_output_blocked", "guardrail_masked"))  # of the usual faults only with a guardrail
+    assert {key: seen["test_right"].get((1, key)) for key in (*_TOLD, *rails)} == {**_TOLD, **rails}
+    assert (2, "stop_max_tokens") in seen["test_right"]
+    assert (1, "stop_max_tokens") not in seen["test_right"]  # a whole tool use does not end so
+    assert not {*seen["test_right"].values()} & {each.word for each in verdict.LISTED}
+    assert {key: seen["test_runs_all"][1, key] for key in _TOLD} == dict.fromkeys(_TOLD, "not noticed")
+    assert {key: seen["test_runs_all_and_is_seen"][1, key] for key in _TOLD} == {
+        "tool_unknown": "not noticed",
+        "tool_input_unfit": WRONG,
+    }
+    assert seen["test_rail"][2, "guardrail_output_blocked"] == "reported"  # the message of the guardrail is the answer
+    assert seen["test_rail"][2, "guardrail_masked"] == "harmless"
+
+
+def test_every_case_is_a_fault_or_changes_nothing() -> None:
+    none = {name for name in CASES if name not in damage.damages()}
+    assert none == {name for name in from_cases.NO_FAULTS if name in CASES}
+    assert damage.damages().keys() >= {*damage.USUAL}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from converse_harness.features.chaos.damage import USUAL
+from converse_harness.features.chaos.damage import USUAL, damages
 from converse_harness.features.chaos.verdict import Survival
 from tests.examples.tables import DOCS, Row, Tables, code, names, with_tables, write
 
@@ -15,8 +15,8 @@ PAGE: Final = "chaos.md"
 def faults() -> Iterator[Row]:
     """The faults that are tried unless others are named."""
     yield "fault", "what came"
-    for each in USUAL.values():
-        yield code(each.name), each.sentence
+    for name in USUAL:
+        yield code(name), damages()[name].sentence
 
 
 def verdicts() -> Iterator[Row]:

@@ -1,88 +1,95 @@
-"""The faults that `--converse-chaos` adds to replies: each has a name, a sentence, and a function that adds it."""
+"""The faults that `--converse-chaos` adds to replies: those of the wire, and each case that changes one reply."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
+from functools import cache
 from typing import Final
 
-from converse_harness import faults, reply
-from converse_harness.endpoint.call import SCRIPTED
-from converse_harness.errors import ReplyError
+from converse_harness import faults
+from converse_harness.bedrock.families import NEUTRAL, Family, family_of
+from converse_harness.cases import CASES
+from converse_harness.errors import ConverseHarnessError
 from converse_harness.faults.model import Transport
+from converse_harness.features.chaos.from_cases import OWN, Damage, Tools, breach, damage_of
 from converse_harness.plugin.frames import SOCKETS
-from converse_harness.reply.body import EventsBody, MessageBody
+from converse_harness.reply.body import ErrorBody, EventsBody, MessageBody
 from converse_harness.reply.reply import Reply
 
 PATIENCE: Final = 5.0
 """A stalled answer over a socket ends after this number of seconds. A client that waits until then counts as hung."""
 
-
-@dataclass(frozen=True, slots=True)
-class Damage:
-    """A fault of a reply: its name, a sentence that describes it, and a function that returns the reply with the fault.
-
-    `operations` are the operations whose answers can have the fault. `ignorable` is true if a client may continue as if
-    there were no fault.
-    """
-
-    name: str
-    sentence: str
-    make: Callable[[Reply], Reply]
-    operations: tuple[str, ...] = SCRIPTED
-    ignorable: bool = False
-
-
-_STREAM: Final = ("ConverseStream",)
-
-
-def _breach(name: str, sentence: str) -> Damage:
-    fault = faults.FAULTS[name]
-    operations = _STREAM if fault.on_body is None else SCRIPTED
-    return Damage(name, sentence, lambda answer: answer.broken(fault), operations, name in MAY_BE_IGNORED)
-
-
-MAY_BE_IGNORED: Final = frozenset(name for name, fault in faults.FAULTS.items() if fault.reaction != "fail")
-"""The names of faults after which a client may use what it has read."""
-
-_USUAL: Final = (
-    _breach("no_message_stop", "the answer broke off before its end"),
-    Damage("throttled", "429 ThrottlingException came in place of the answer", lambda _: reply.throttled()),
-    _breach("cut_off", "the answer broke off in the middle, as if it were at its end"),
-    _breach("cut_in_tool_input", "the answer broke off in a tool's input, as if it were at its end"),
-    Damage(
-        "throttle_first_frame",
-        "the first frame of the stream was a throttlingException",
-        lambda answer: answer.fails_after(0, "throttlingException"),
-        _STREAM,
-    ),
-    _breach("reset", "the connection was reset in the middle of the answer"),
-    Damage(
-        "model_stream_error",
-        "a modelStreamErrorException came in the middle of the stream",
-        lambda answer: answer.fails_after(sum(1 for _ in answer.events()) // 2, "modelStreamErrorException"),
-        _STREAM,
-    ),
-    _breach("stall", "nothing more came from the middle of the answer on"),
-    _breach("empty_200", "a 200 without a body came"),
-    Damage("internal_server_error", "500 InternalServerException came", lambda _: reply.internal_server_error()),
-    _breach("bad_crc", "a frame in the middle of the stream did not match its checksum"),
-    _breach("closed", "the connection was closed in the middle of a frame"),
-    _breach("no_metadata", "the usage was missing"),
+USUAL: Final = (
+    *("throttled_until_given_up", "context_overflow", "no_message_stop", "stop_max_tokens"),
+    *("guardrail_output_blocked", "tool_unknown", "tool_input_not_json", "cut_off", "throttled", "cut_in_tool_input"),
+    *("tool_input_unfit", "throttle_first_frame", "reset", "model_stream_error", "stall", "overflow_mid"),
+    *("stop_content_filtered", "empty_200", "internal_server_error", "bad_crc", "closed"),
+    *("guardrail_masked", "no_metadata"),
 )
+"""The names of the faults that are tried if the option names none; those that reveal most problems come first.
 
-USUAL: Final[Mapping[str, Damage]] = {each.name: each for each in _USUAL}
-"""The faults that are tried if the option names none; those that reveal most problems come first."""
+They are what any model may answer. An empty text, for example, is known of one family of models only.
+"""
 
-DAMAGES: Final[Mapping[str, Damage]] = {
-    **USUAL,
-    **{
-        name: _breach(name, fault.sentence.rstrip(".").replace(";", ","))
-        for name, fault in faults.FAULTS.items()
-        if name not in USUAL
-    },
+_SAID: Final[Mapping[str, str]] = {
+    "no_message_stop": "the answer broke off before its end",
+    "throttled": "429 ThrottlingException came in place of the answer",
+    "cut_off": "the answer broke off in the middle, as if it were at its end",
+    "cut_in_tool_input": "the answer broke off in a tool's input, as if it were at its end",
+    "throttle_first_frame": "the first frame of the stream was a throttlingException",
+    "reset": "the connection was reset in the middle of the answer",
+    "model_stream_error": "a modelStreamErrorException came in the middle of the stream",
+    "stall": "nothing more came from the middle of the answer on",
+    "empty_200": "a 200 without a body came",
+    "internal_server_error": "500 InternalServerException came",
+    "bad_crc": "a frame in the middle of the stream did not match its checksum",
+    "closed": "the connection was closed in the middle of a frame",
+    "no_metadata": "the usage was missing",
+    "context_overflow": "400 ValidationException came: the conversation is too long, whenever it is sent",
+    "overflow_mid": "the conversation was too long: a validationException came in the middle of the stream",
+    "stop_max_tokens": "the answer ended at its limit of tokens (stop reason max_tokens)",
+    "stop_content_filtered": "the answer was filtered (stop reason content_filtered)",
+    "guardrail_output_blocked": "a guardrail blocked the answer, and its message came instead",
+    "guardrail_masked": "a guardrail masked a part of the answer",
+    "tool_unknown": "the model asked for a tool that it was not offered",
+    "tool_input_not_json": "the input of a tool was no JSON",
+    "text_empty_block": "an empty text came before the answer",
 }
-"""Maps the names that the option `--converse-chaos` accepts to their faults."""
+"""The sentences about faults where the catalogue's own, about its own answer, does not fit a reply of a test."""
+
+GUARDED: Final = "guardrail_"
+"""How the names of faults begin that only a request with a guardrail can meet. By name they are tried everywhere."""
+
+
+_SENT_BY: Final[Mapping[str, Callable[[Family], bool]]] = {
+    "reasoning_unsigned": lambda family: not family.signs,
+    **dict.fromkeys(
+        ("reasoning_then_text", "reasoning_omitted", "reasoning_redacted_utf8", "reasoning_redacted_binary"),
+        lambda family: family.signs,
+    ),
+    "server_tool_nova": lambda family: family.name == "nova",
+}
+"""The families of models that answer so. The models of other families even refuse such a message in a request."""
+
+
+def is_sent_by(name: str, model_id: str) -> bool:
+    """Whether a model may answer with the fault `name`; true for models of unknown makers."""
+    family = family_of(model_id)
+    return name not in _SENT_BY or family is NEUTRAL or _SENT_BY[name](family)
+
+
+@cache
+def damages() -> Mapping[str, Damage]:
+    """Return all faults by the names that the option `--converse-chaos` accepts."""
+    of_wire = {
+        name: breach(name, fault.sentence.rstrip(".").replace(";", ","), fault) for name, fault in faults.FAULTS.items()
+    }
+    of_cases = {name: damage_of(case) for name, case in CASES.items() if name not in of_wire}
+    found = {**of_wire, **{name: each for name, each in of_cases.items() if each is not None}}
+    found |= {each.name: each for each in OWN}
+    found |= {"context_overflow": found["overflow_pre"]}
+    return {name: replace(each, name=name, sentence=_SAID.get(name, each.sentence)) for name, each in found.items()}
 
 
 def is_sound(answer: Reply) -> bool:
@@ -92,18 +99,28 @@ def is_sound(answer: Reply) -> bool:
     return whole and (plan.recorded is None or not plan.recorded.partial)
 
 
-def damaged(answer: Reply, name: str, operation: str, transport: Transport | None) -> Reply | None:
+def damaged(answer: Reply, name: str, operation: str, transport: Transport | None, tools: Tools = ()) -> Reply | None:
     """Return the reply with the fault `name`; None if this reply, operation or transport cannot have this fault."""
-    damage = DAMAGES[name]
+    damage = damages()[name]
     if operation not in damage.operations or not is_sound(answer):
         return None
     try:
         stalls = name == "stall" and transport in SOCKETS
-        changed = answer.broken(faults.stall.lasting(PATIENCE)) if stalls else damage.make(answer)
+        changed = answer.broken(faults.stall.lasting(PATIENCE)) if stalls else damage.make(answer, tools)
         changed.plan.check_sendable(transport)
-    except ReplyError:
+    except (ConverseHarnessError, LookupError):
         return None
     return changed
+
+
+def meets_at_once(changed: Reply) -> bool:
+    """Whether a fault affects even a client that reads only the beginning of the answer."""
+    plan = changed.plan
+    return (
+        isinstance(plan.body, ErrorBody)
+        or (plan.failure is not None and plan.failure.after == 0)
+        or any(each.fault.name == "empty_200" for each in plan.placements)
+    )
 
 
 def kind_of(answer: Reply) -> str:

@@ -9,7 +9,7 @@ import re
 import time
 import zlib
 from collections import Counter
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -17,17 +17,25 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
-from converse_harness.features.chaos.damage import DAMAGES, USUAL, damaged, is_sound, kind_of
+from converse_harness import reply as replies
+from converse_harness.endpoint.call import Call
+from converse_harness.features.chaos.damage import (
+    GUARDED,
+    USUAL,
+    damaged,
+    damages,
+    is_sent_by,
+    is_sound,
+    kind_of,
+    meets_at_once,
+)
 from converse_harness.features.chaos.summary import ChaosResults, JudgedRerun, print_summary, script_of
-from converse_harness.features.chaos.verdict import judge
+from converse_harness.features.chaos.verdict import FOR_EVER, judge
 from converse_harness.plugin.report import masked
-from converse_harness.plugin.reruns.passed import OwnReply, PassedTest, passed_tests
+from converse_harness.plugin.reruns.passed import OwnReply, PassedTest, passed_tests, tools_of
 from converse_harness.plugin.reruns.rerun import Rerun, unseen
-from converse_harness.plugin.reruns.watch import Watch, WatchedReply
+from converse_harness.plugin.reruns.watch import Mending, Watch, WatchedReply
 from converse_harness.reply.reply import Reply
-
-_BEFORE_ANY_BYTE = ("throttled", "internal_server_error", "throttle_first_frame", "empty_200")
-"""The faults that affect even a client that reads only the beginning of an answer."""
 
 
 class DamagePair(NamedTuple):
@@ -44,15 +52,19 @@ def plan(tests: Iterable[PassedTest], names: Sequence[str], seed: str) -> list[D
     A wave has at most one pair for each combination of fault, kind of reply and operation. `seed` decides which pair of
     a combination comes in which wave. Within a wave, tests keep their order, so that fixtures of wider scopes are
     seldom set up again. A pair is left out if the reply cannot have the fault, or if the client did not read far enough
-    to meet it.
+    to meet it. The usual faults of a guardrail are left out where the request names none, and so
+    is what the model does not answer.
     """
     drawn: list[tuple[int, int, DamagePair, tuple[str, str, str]]] = []
     for test in tests:
         for planned in test.replies:
             kind, operation = kind_of(planned.reply), planned.asked[0]
             for rank, name in enumerate(names):
-                is_read = planned.read_whole or name in _BEFORE_ANY_BYTE
-                if is_read and damaged(planned.reply, name, operation, planned.transport) is not None:
+                unguarded = name.startswith(GUARDED) and not planned.guarded and [*names] == [*USUAL]
+                if unguarded or not is_sent_by(name, planned.asked[1]):
+                    continue
+                changed = damaged(planned.reply, name, operation, planned.transport, planned.tools)
+                if changed is not None and (planned.read_whole or meets_at_once(changed)):
                     chance = zlib.crc32(f"{seed} {test.item.nodeid} {planned.number} {name}".encode())
                     drawn.append((chance, rank, DamagePair(test.position, planned, name), (name, kind, operation)))
     drawn.sort(key=lambda each: each[:2])
@@ -76,7 +88,7 @@ class ChaosOptions:
 
     seconds: float = _BUDGET
     paths: tuple[Path, ...] = ()
-    faults: tuple[str, ...] = tuple(USUAL)
+    faults: tuple[str, ...] = USUAL
 
     def covers(self, path: Path) -> bool:
         """Whether the tests in the file `path` are rerun."""
@@ -96,20 +108,57 @@ def read_options(value: str, start: Path) -> ChaosOptions:
         timed = _SECONDS.fullmatch(part)
         if timed is not None and float(timed[1]) > 0:
             seconds = float(timed[1])
-        elif part in DAMAGES:
+        elif part in damages():
             names.append(part)
         elif part and (start / part).exists():
             paths.append((start / part).resolve())
         else:
-            near = get_close_matches(part, DAMAGES, n=1)
-            hint = f"Did you mean {near[0]}? " if near else ""
+            near = get_close_matches(part, damages(), n=3) or [name for name in damages() if part and part in name][:3]
+            hint = f"Did you mean {' or '.join(near)}? " if near else ""
             raise pytest.UsageError(
                 f"--converse-chaos={value}: {part!r} is no number of seconds (60s), no file or folder of tests that is "
                 f"there, and no fault. {hint}The usual faults: {', '.join(USUAL)}. Name one, or several with commas "
-                "between them. More: converse-harness docs chaos"
+                "between them; each case that changes one reply is one. More: converse-harness docs chaos"
             )
-    return ChaosOptions(seconds, tuple(paths), tuple(dict.fromkeys(names)) or tuple(USUAL))
+    return ChaosOptions(seconds, tuple(paths), tuple(dict.fromkeys(names)) or USUAL)
 
+
+_ASIDE: Final = "This is what was said before."
+"""The answer to a call that code makes only after a lasting fault: it asks the model to summarise the conversation."""
+
+
+_GIVES_UP: Final = 12
+"""Code that asks for an answer more often than this, while it is throttled, gets the answer: it may rightly go on."""
+
+_SLEEPS: Final = 0.5
+"""Code that was idle for this number of seconds before it asks again gets the answer, so that no rerun takes long."""
+
+
+class _UntilGivenUp:
+    """Decides whether a throttled request is throttled again.
+
+    It is, at each attempt of the client (botocore counts them in a header), and when the code itself asks again.
+    """
+
+    def __init__(self) -> None:
+        self._asked = 1
+        self._at = time.monotonic(), time.process_time()
+
+    def __call__(self, call: Call, _: int) -> bool:
+        (then, worked), self._at = self._at, (time.monotonic(), time.process_time())
+        if call.attempt > 1:
+            return True
+        self._asked += 1
+        idle = (self._at[0] - then) - (self._at[1] - worked)
+        return self._asked <= _GIVES_UP and idle < _SLEEPS
+
+
+_REPEATS: Final[Mapping[str, Callable[[], Callable[[Call, int], bool]]]] = {
+    "once": lambda: lambda _, __: False,
+    "attempts": _UntilGivenUp,
+    "ever": lambda: lambda _, times: times < FOR_EVER,
+}
+"""Maps `Damage.lasts` to a function that makes, for a rerun, what decides whether a repetition fails too."""
 
 _OUTPUT: Final = "converse_chaos"
 """The key in `workeroutput` under which an xdist worker sends its results to the controller."""
@@ -175,28 +224,33 @@ class ChaosHooks:
                 self._try(item, pair, undamaged)
 
     def _try(self, item: pytest.Item, pair: DamagePair, plain: Rerun) -> None:
-        target = pair.planned
+        target, damage = pair.planned, damages()[pair.fault]
         sent: list[Reply] = []
 
         def replace(seen: WatchedReply) -> Reply:
             if (seen.asked, seen.occurrence) != (target.asked, target.occurrence) or sent:
                 return seen.reply
-            sent.append(damaged(seen.reply, pair.fault, seen.asked[0], seen.transport) or seen.reply)
+            changed = damaged(seen.reply, pair.fault, seen.asked[0], seen.transport, tools_of(seen.call))
+            sent.append(changed or seen.reply)
             return sent[0]
 
-        run = self._passed.run_changed(item, Watch(replace, mends=True), plain)
-        if run.watch.first is None:
+        calls = [seen.call for seen in plain.watch.replies]
+        aside = replies.text(_ASIDE) if damage.lasts == "ever" else None
+        watch = Watch(replace, Mending(calls, _REPEATS[damage.lasts](), damage.mistake, aside))
+        run = self._passed.run_changed(item, watch, plain)
+        if watch.first is None:
             return  # the rerun did not make the call whose reply gets the fault
         verdict, why = judge(plain, run, pair.fault, item)
-        before = [each.reply for each in self._passed.replies[item.nodeid][: target.number - 1]]
-        script, asleep = masked(script_of(before, sent[0])), max(0.0, run.asleep - plain.asleep)
+        own = [each.reply for each in self._passed.replies[item.nodeid]]
+        script = masked(script_of(watch, own))
+        asleep = max(0.0, run.asleep - plain.asleep)
         judged = JudgedRerun(item.nodeid, target.number, pair.fault, verdict.word, why, script, asleep)
         self._results.tried.append(judged)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """In an xdist worker, send the results to the controller. Elsewhere, apply `--converse-chaos-strict`.
 
-        With this option, the run fails if a rerun hung, did not notice the fault, or got a wrong answer.
+        With this option, the run fails if a rerun has a verdict in `LISTED`.
         """
         output: dict[str, Any] | None = getattr(self._config, "workeroutput", None)
         if output is not None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from converse_harness.features.chaos.damage import DAMAGES
+from converse_harness.bedrock.families import usual
+from converse_harness.features.chaos.damage import damages
 from converse_harness.features.chaos.verdict import LISTED, Survival
+from converse_harness.plugin.reruns.watch import Watch
 from converse_harness.reply.body import BareBody, written
 from converse_harness.reply.reply import Reply
 from converse_harness.words import and_more, counted
@@ -100,7 +102,7 @@ def lines_of(results: ChaosResults, option: str) -> list[str]:
     for each in results.bad:
         shown[each.verdict, each.fault] += 1
         if shown[each.verdict, each.fault] <= _ALIKE:
-            came = DAMAGES[each.fault].sentence + (", and" if each.verdict == Survival.NOT_NOTICED.word else ";")
+            came = damages()[each.fault].sentence + (", and" if each.verdict == Survival.NOT_NOTICED.word else ";")
             lines.append(f"{_heading(each.verdict)} {_rerun(each, f'{came} {each.why}')}")
             lines.append(f"   try it     {each.script}")
     for (verdict, fault), many in shown.items():
@@ -109,9 +111,12 @@ def lines_of(results: ChaosResults, option: str) -> list[str]:
     slow = sum(each.asleep for each in results.tried if each.asleep >= 1)
     if slow:
         lines.append(f"waited for    {slow:.0f} s in sleeps of the code under test")
-    named = [f"{test} ({why})" for test, why in sorted(results.unrepeatable.items())]
-    if named:
-        lines.append(f"not repeatable: {', '.join(and_more(named, _TESTS))}")
+    named = [f"{test}: {why}" for test, why in sorted(results.unrepeatable.items())]
+    lines += [f"not repeatable {each}" for each in and_more(named, _TESTS)]
+    open_ = Counter(each.fault for each in results.tried if each.verdict == Survival.NOT_SHOWN.word)
+    if open_:
+        faults = ", ".join(f"{many} with {fault}" for fault, many in open_.items())
+        lines.append(f"not shown     {faults}: assert what your code tells its caller about such an answer")
     if results.left_out:
         reasons = ", ".join(f"{many} {reason}" for reason, many in sorted(results.left_out.items()))
         lines.append(f"left out      {reasons}")
@@ -143,26 +148,41 @@ def print_summary(terminal: pytest.TerminalReporter, results: ChaosResults, opti
 
 
 _LONGEST: Final = 200
-"""The maximum length, in characters, of a value in the line of code. The user must replace `...`, which stands for a
-longer value."""
+"""The maximum length, in characters, of a text in the line of code. The rest of the text is left out."""
 
 
-_MESSAGE_LAST: Final = ("error", "fails_after")
-"""The functions of `reply` and methods of Reply whose last argument is a message. The code leaves this argument out,
-because chaos always uses the default message."""
+_MESSAGE_LAST: Final = ("error", "fails_after", "error_frame_after")
+"""The functions of `reply` and methods of Reply whose last argument is a message. The usual message is left out."""
 
 
 def code_of(answer: Reply) -> str:
     """Return one line of code that makes a reply; "..." for a reply that is known only as bytes."""
     if isinstance(answer.plan.body, BareBody):
         return "..."
-    calls = written(answer.plan.body, answer.plan.failure, answer.plan.placements, answer.plan.pace, 1)
-    return "reply." + ".".join(_call(*each) for each in calls)
+    calls = written(answer.plan.body, answer.plan.failure, answer.plan.placements, answer.plan.pace, answer.uses)
+    optional = ".optional()" if answer.may_be_unused else ""
+    return "reply." + ".".join(_call(*each) for each in calls) + optional
 
 
-def script_of(before: Sequence[Reply], damaged: Reply) -> str:
-    """Return the line of code that scripts the replies `before` and then the reply `damaged`."""
-    return f"converse.script({', '.join(map(code_of, (*before, damaged)))})"
+def script_of(watch: Watch, own: Sequence[Reply]) -> str:
+    """Return the line of code that scripts what was sent in a rerun, and what corrected code needs that asks again.
+
+    `own` are the test's own replies. If the rerun did not ask again, the undamaged reply stands behind the damaged one,
+    and is optional; so are the replies that the rerun did not use.
+    """
+    first = watch.first
+    sent: list[Reply] = []
+    for each in watch.given:
+        if sent and sent[-1].plan is each.plan:
+            sent[-1] = sent[-1].times(sent[-1].uses + 1)
+        else:
+            sent.append(replace(each, uses=1, may_be_unused=False))
+    if first is not None and not watch.asked_again:
+        plan = first.call.reply and first.call.reply.plan
+        behind = next((at for at, each in enumerate(sent, 1) if each.plan is plan), len(sent))
+        sent.insert(behind, first.reply.times(1).optional())
+    sent += [each.times(1).optional() for each in own[len(watch.replies) :]]
+    return f"converse.script({', '.join(map(code_of, sent))})"
 
 
 def _call(name: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> str:
@@ -171,19 +191,26 @@ def _call(name: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> st
             name, arguments = "tool_use", [tool, given]
         case _:
             pass
-    if name in _MESSAGE_LAST:
-        arguments = arguments[:-1]
-    given = [_value(each) for each in arguments] + [f"{name}={_value(value)}" for name, value in options.items()]
+    if name in _MESSAGE_LAST:  # clients read these messages, so they are left out or whole
+        arguments = arguments[:-1] if arguments[-1] == usual(_shape(arguments[-2])) else arguments
+        given = [json.dumps(each, ensure_ascii=False) for each in arguments]
+    else:
+        given = [_value(each) for each in arguments]
+    given += [f"{name}={_value(value)}" for name, value in options.items()]
     return f"{name}({', '.join(given)})"
 
 
+def _shape(name: str) -> str:
+    return name[:1].upper() + name[1:]
+
+
 def _value(value: Any) -> str:
+    """Return the code of a value. It stays on one line, and a long text in it is cut."""
     if isinstance(value, str):
-        text = json.dumps(value, ensure_ascii=False)
-    elif issubclass(type(value), dict):
-        text = f"{{{', '.join(f'{_value(name)}: {_value(member)}' for name, member in value.items())}}}"
-    elif issubclass(type(value), list):
-        text = f"[{', '.join(map(_value, value))}]"
-    else:
-        text = repr(value)
-    return text if len(text) <= _LONGEST else "..."
+        whole = value if len(value) <= _LONGEST else f"{value[:_LONGEST]}..."
+        return json.dumps(whole, ensure_ascii=False)
+    if issubclass(type(value), dict):
+        return f"{{{', '.join(f'{_value(name)}: {_value(member)}' for name, member in value.items())}}}"
+    if issubclass(type(value), list):
+        return f"[{', '.join(map(_value, value))}]"
+    return repr(value)

@@ -17,9 +17,12 @@ import pytest
 
 from converse_harness.endpoint.call import Call
 from converse_harness.errors import CallError
-from converse_harness.features.chaos.damage import DAMAGES, PATIENCE
+from converse_harness.features.chaos.damage import PATIENCE, damages
+from converse_harness.features.chaos.from_cases import Damage
 from converse_harness.plugin.frames import SOCKETS
 from converse_harness.plugin.reruns.rerun import Rerun
+from converse_harness.plugin.reruns.watch import without_id
+from converse_harness.reply.body import MessageBody
 
 _CALLS: Final = frozenset(
     (
@@ -34,9 +37,14 @@ _ACCIDENTS: Final = (LookupError, AttributeError, TypeError, ValueError)
 """Exceptions that a test may raise when it unpacks a result of an unexpected form, such as one with too many values."""
 
 _ERROR_WORDS: Final = re.compile(
-    r"\w*(?:error|exception)\w*|fail\w*|time[ds]?[ -]?out|throttl\w*|unavailable|incomplete|interrupted|truncated",
+    r"\w*(?:error|exception)\w*|fail\w*|time[ds]?[ -]?out|throttl\w*|unavailable|incomplete|interrupted|truncated|"
+    r"too (?:long|large|many|busy)|overflow\w*|context window|try again",
     re.IGNORECASE,
 )
+
+
+FOR_EVER: Final = 50
+"""Code that sends a request again this number of times, which fails each time, counts as code that does it for ever."""
 
 
 def whole(error: BaseException) -> BaseException:
@@ -129,13 +137,15 @@ def _statements(file: str) -> list[ast.stmt]:
 class Survival(Enum):
     """The verdicts on a test with a damaged reply: `word` is printed in the summary, and `meaning` explains it."""
 
-    HUNG = "hung", "the code waits for ever"
+    HUNG = "hung", "the code waits for ever, or sends the same request for ever"
+    REFUSED = "refused afterwards", "a later request is one that Bedrock refuses"
     NOT_NOTICED = "not noticed", "the test passed, no request was sent again, and no error or log line shows the fault"
     WRONG_ANSWER = "wrong answer without an error", "only the test's own assertion failed"
     RAISED = "raised", "an exception left the code under test"
     REPORTED = "reported", "a log line at warning or above, or an error as a result, shows the fault"
     RECOVERED = "recovered", "the request was sent again, and the test passed"
     HARMLESS = "harmless", "the test passed, and the fault may be ignored"
+    NOT_SHOWN = "not shown", "the code may tell its caller how the answer ended; the test does not look at it"
     COUNTED = "counted", "the request was sent again, and only a line of the test that counts or reads calls failed"
 
     def __init__(self, word: str, meaning: str) -> None:
@@ -143,7 +153,7 @@ class Survival(Enum):
         self.meaning = meaning
 
 
-LISTED = (Survival.HUNG, Survival.NOT_NOTICED, Survival.WRONG_ANSWER)
+LISTED = (Survival.HUNG, Survival.REFUSED, Survival.NOT_NOTICED, Survival.WRONG_ANSWER)
 """The verdicts whose reruns the summary lists one by one, the worst verdict first. They make a strict run fail."""
 
 
@@ -152,38 +162,71 @@ def judge(plain: Rerun, run: Rerun, fault: str, item: pytest.Item) -> tuple[Surv
 
     `plain` is the rerun of the same test without damage, and `fault` is the name of the fault.
     """
+    damage = damages()[fault]
     if hung := _hung(run):
         return Survival.HUNG, hung
+    if run.watch.refused and not plain.watch.refused:
+        refusal = run.watch.refused[0].refusal
+        return Survival.REFUSED, f"Bedrock refuses a later request: {refusal.message if refusal is not None else '?'}"
     logged = any(line not in plain.logs for line in run.logs) or _told_the_model(plain, run)
-    again = run.watch.asked_again > 0
+    used = damage.mistake and _went_on(plain, run)
     if run.error is None:
-        if run.skipped:
-            return Survival.REPORTED, "the test skipped itself"
-        if again:
-            return Survival.RECOVERED, "asked again, and the test passed"
-        if logged:
-            return Survival.REPORTED, "logged, and the test passed"
-        if DAMAGES[fault].ignorable:
-            return Survival.HARMLESS, "the test passed"
-        return Survival.NOT_NOTICED, "the test passed"
+        return _passed(run, damage, logged=logged, used=used)
     error = whole(run.error)
     function = str(getattr(item, "originalname", item.name))
     line = None if isinstance(error, CallError) else own_line(error, item.path, function)
     if line is None:
         return Survival.RAISED, "pytest.fail" if isinstance(error, pytest.fail.Exception) else type(error).__name__
-    if again and reads_calls(line):
+    if (run.watch.asked_again or run.watch.failed_again) and reads_calls(line):
         return Survival.COUNTED, "only a line that counts or reads calls failed"
-    if logged or names_an_error(error, line):
+    if logged or names_an_error(error, line) or _shows(error, run):
         return Survival.REPORTED, "the test's own assertion failed"
+    if damage.reaction != "fail" and not used and (damage.replaces or damage.reaction == "tell"):
+        return Survival.NOT_SHOWN, "the test's own assertion failed, as the answer was another one"
     return Survival.WRONG_ANSWER, "no error was raised; only the test's own assertion saw it"
+
+
+def _passed(run: Rerun, damage: Damage, *, logged: bool, used: bool) -> tuple[Survival, str]:
+    """Return the verdict on a rerun that passed. `used` is true if the code ran a tool as the model wrongly asked."""
+    if run.skipped:
+        return Survival.REPORTED, "the test skipped itself"
+    if run.watch.asked_again > 0:
+        return Survival.RECOVERED, "asked again, and the test passed"
+    if logged:
+        return Survival.REPORTED, "logged, and the test passed"
+    if damage.reaction == "ignore":
+        return Survival.HARMLESS, "the test passed"
+    if damage.reaction == "tell" and not used:
+        return Survival.NOT_SHOWN, "the test passed"
+    return Survival.NOT_NOTICED, "the tool was run, and the test passed" if used else "the test passed"
+
+
+def _shows(error: BaseException, run: Rerun) -> bool:
+    """Whether the message of a failed assertion has the stop reason of the damaged reply, or a guardrail's message."""
+    sent = run.watch.first and run.watch.first.call.reply
+    body = sent.plan.body if sent else None
+    if not isinstance(body, MessageBody) or body.stop_reason in ("end_turn", "tool_use"):
+        return False
+    blocked = [
+        block["text"] for block in body.content if body.stop_reason == "guardrail_intervened" and "text" in block
+    ]
+    return any(text in str(error) for text in (body.stop_reason, *blocked))
+
+
+def _went_on(plain: Rerun, run: Rerun) -> bool:
+    """Whether the code answers the damaged tool use as it answers the undamaged one."""
+    known = [without_id(result) for seen in plain.watch.replies for result in seen.call.tool_results]
+    return any(without_id(result) in known for call in run.watch.later for result in call.tool_results)
 
 
 def _hung(run: Rerun) -> str:
     """Return the reason why the code under test counts as hung in this rerun; "" if it did not hang.
 
     Code counts as hung if the rerun reached its time limit, if the client waited PATIENCE seconds for a stalled answer,
-    or if a client without a read timeout waited for one.
+    if a client without a read timeout waited for one, or if the request was repeated FOR_EVER times.
     """
+    if run.watch.failed_again >= FOR_EVER:
+        return f"the same request was sent {FOR_EVER} times more"
     if run.stopped:
         return f"it was ended after {run.seconds:.0f} s"
     first = run.watch.first

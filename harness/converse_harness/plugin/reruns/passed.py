@@ -5,17 +5,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+import json
+from collections import Counter
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
+from zlib import compress, decompress
 
 import pytest
 
+from converse_harness.endpoint.call import Call
 from converse_harness.faults.model import Transport
 from converse_harness.intercept.observers import replacing
+from converse_harness.json_values import member_of, path_text
 from converse_harness.plugin import settings
 from converse_harness.plugin.reruns.rerun import Rerun, close, rerun
-from converse_harness.plugin.reruns.watch import Asked, Watch
+from converse_harness.plugin.reruns.watch import Asked, Watch, WatchedReply, members_of
+from converse_harness.recordings.differences import differences, shown
 from converse_harness.reply.reply import Reply
+from converse_harness.words import counted
 
 _LONGER: Final = 10.0
 _AT_LEAST: Final = 5.0
@@ -39,6 +46,12 @@ class OwnReply(NamedTuple):
     reply: Reply
     transport: Transport | None
     read_whole: bool
+    request: bytes
+    """The compared members of the request, as compressed JSON, because a session may have very many requests."""
+    tools: Sequence[Mapping[str, Any]]
+    """The `toolConfig.tools` of the request."""
+    guarded: bool
+    """Whether the request names a guardrail."""
 
 
 class PassedTest(NamedTuple):
@@ -72,7 +85,7 @@ class PassedTests:
         watch = self._watch = Watch()
         with replacing(*watch.stages):
             result = yield
-        replies = [OwnReply(*each[:-1], each.call.outcome == "complete") for each in watch.replies]
+        replies = [*map(_own_reply, watch.replies)]
         if replies:
             self.replies[item.nodeid] = replies
             if watch.unanswered:
@@ -109,8 +122,7 @@ class PassedTests:
         run = self._rerun(item, Watch(), None)
         if not run.passed:
             return f"{run.when or 'it'} {'failed' if run.error is not None else 'was skipped'}"
-        before = sorted(each.asked for each in self.replies[item.nodeid])
-        return run if sorted(each.asked for each in run.watch.replies) == before else "other calls"
+        return _other_calls(self.replies[item.nodeid], run.watch.replies) or run
 
     def run_changed(self, item: pytest.Item, watch: Watch, plain: Rerun) -> Rerun:
         """Run a test once more with other replies; end it if it takes much longer than `plain`, the unchanged run."""
@@ -136,6 +148,43 @@ def passed_tests(config: pytest.Config) -> PassedTests:
         passed = PassedTests()
         config.pluginmanager.register(passed, _NAME)
     return cast("PassedTests", passed)
+
+
+def _own_reply(seen: WatchedReply) -> OwnReply:
+    call = seen.call
+    request = compress(json.dumps(_request(call)).encode(), 1)
+    guarded = "guardrailConfig" in call.body
+    return OwnReply(*seen[:-1], call.outcome == "complete", request, tools_of(call), guarded)
+
+
+def tools_of(call: Call) -> Sequence[Mapping[str, Any]]:
+    """Return the `toolConfig.tools` of a request, as JSON."""
+    tools: Sequence[Mapping[str, Any]] = member_of(call.body, "toolConfig", "tools") or ()
+    return tools
+
+
+def _request(call: Call) -> dict[str, Any]:
+    return {"operation": call.operation, "modelId": call.model_id, **members_of(call)}
+
+
+def _other_calls(before: Sequence[OwnReply], after: Sequence[WatchedReply]) -> str:
+    """Return how the calls of two runs of a test differ; "" if both have the same calls, in any order.
+
+    The text has the first difference of the first two requests without an equal one, as a replayed recording shows it.
+    """
+    was, now = Counter(each.asked for each in before), Counter(each.asked for each in after)
+    gone = [each for each in before if each.asked in was - now]
+    new = [each for each in after if each.asked in now - was]
+    if not gone and not new:
+        return ""
+    if not gone or not new:
+        return f"other calls: {counted(len(after), 'call')} in place of {len(before)}"
+    old = json.loads(decompress(gone[0].request))
+    first = next(differences(old, json.loads(json.dumps(_request(new[0].call)))), None)
+    if first is None:
+        return "other calls"
+    texts = [text or "nothing" for text in shown(first.old, first.new)]
+    return f"other calls: {path_text(first.path)} {' -> '.join(texts)}"
 
 
 def _reason_to_leave(item: pytest.Item) -> str:
