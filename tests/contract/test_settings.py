@@ -14,7 +14,7 @@ from converse_harness.contract import ConsumerContract, Outcome, Target, ToolCal
 from converse_harness.contract.expectations import STOP_REASONS
 from converse_harness.contract.properties import PROPERTIES, PropertyDraw, names_in, stop_reason_of
 from converse_harness.contract.settings import SETTINGS
-from converse_harness.contract.trying import offers_tools
+from converse_harness.contract.trying import offers_tool
 from converse_harness.errors import ReplyError
 
 
@@ -256,8 +256,8 @@ def test_who_offers_no_tool_is_asked_for_none() -> None:
     assert {"tool_parallel", "stop_tool_use", "blocks_interleaved", "again_after_tool"} <= left_out
     assert {"server_tool_nova", "text_basic", "cut_off", "reasoning_then_text"} <= {*TestTalks.cases()}
     with fake_converse() as fake:
-        assert "toolConfig" not in Target(fake, "Converse", offers_tool=offers_tools(TestTalks)).request
-        assert "toolConfig" in Target(fake, "Converse", offers_tool=offers_tools(TestAll)).request
+        assert "toolConfig" not in Target(fake, "Converse", offers_tool=offers_tool(TestTalks.kinds)).request
+        assert "toolConfig" in Target(fake, "Converse", offers_tool=offers_tool(TestAll.kinds)).request
 
 
 @pytest.mark.parametrize(

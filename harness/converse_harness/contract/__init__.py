@@ -38,7 +38,7 @@ from converse_harness.contract.outcome import Outcome, ToolCall
 from converse_harness.contract.properties import PROPERTIES, PropertyDraw, Unending
 from converse_harness.contract.running import Adapter, SetUpFailed, Target, ToolFailed
 from converse_harness.contract.settings import SETTINGS, check, takes_arguments
-from converse_harness.contract.trying import attempt, in_full_once, offers_tools, opened
+from converse_harness.contract.trying import attempt, in_full_once, offers_tool, opened
 from converse_harness.errors import ReplyError
 from converse_harness.plugin.settings import own_fakes
 from converse_harness.reply.reply import Reply
@@ -135,7 +135,7 @@ class ConsumerContract:
     def cases(cls) -> list[str]:
         """Return the names of the cases that are possible with the contract's operation, transport and kinds."""
         streams = cls.operation == "ConverseStream"
-        tools = offers_tools(cls)
+        tools = offers_tool(cls.kinds)
         return [
             name
             for name, case in CASES.items()

@@ -145,7 +145,13 @@ def tool_answer(given: Mapping[str, Any]) -> str:
 
 
 class ToolFailed(Exception):
-    """Raised by `Target.tool` for the city Atlantis."""
+    """Raised by `Target.tool` for the city Atlantis.
+
+    >>> from converse_harness import fake_converse
+    >>> with fake_converse() as fake:
+    ...     Target(fake, "Converse").tool(city="Atlantis")
+    ToolFailed: There is no weather station in Atlantis.
+    """
 
 
 ToolFailed.__module__ = "converse_harness.contract"  # its public import path

@@ -73,9 +73,9 @@ class Contract(Protocol):
         ...
 
 
-def offers_tools(contract: type[Contract] | Contract) -> bool:
-    """Whether the consumer's request offers a tool: unless `kinds` leaves out tool uses."""
-    return contract.kinds is None or "toolUse" in contract.kinds
+def offers_tool(kinds: Sequence[str] | None) -> bool:
+    """Whether the consumer's request offers a tool: unless the setting `kinds` leaves out tool uses."""
+    return kinds is None or "toolUse" in kinds
 
 
 def opened(transport: str, replies: Sequence[Reply], server: Callable[[], ConverseServer]) -> Fake:
@@ -158,7 +158,7 @@ _RAISED: Final[WeakKeyDictionary[type[Contract], dict[str, str]]] = WeakKeyDicti
 def _put(contract: Contract, fake: Fake, replies: Sequence[Reply]) -> tuple[Verdict, Outcome | None, int]:
     _answer(fake, replies, goes_on=bool(expectation_of(replies).answers))
     patience = SHORT_TIME if any(map(_is_silent, replies)) else PATIENT
-    target = Target(fake, contract.operation, patience, offers_tools(contract))
+    target = Target(fake, contract.operation, patience, offers_tool(contract.kinds))
     outcome = run(contract.consume, target, time_limit=contract.time_limit, most_calls=contract.most_calls)
     calls = fake.calls.all
     if len(calls) > contract.most_calls:
