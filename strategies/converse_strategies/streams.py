@@ -19,7 +19,14 @@ from converse_harness.stream.chunk import ByFamily, Cutter, chunk, cut_message
 from converse_strategies.basics import Texts, chosen, composite
 from converse_strategies.message.answer_end import ADDITIONAL, TAIL_SIZE, draw_stop_reason, read_options
 from converse_strategies.message.answer_plan import HEAD_SIZE, Maker, even_pieces, maker_of, plan_of, sent_by
-from converse_strategies.message.blocks import Block, assistant_messages, draw_part, rename_tools, streamable
+from converse_strategies.message.blocks import (
+    TEXT_ALONE,
+    Block,
+    assistant_messages,
+    draw_part,
+    rename_tools,
+    streamable,
+)
 
 Event = dict[str, Any]
 
@@ -166,8 +173,8 @@ def cut(text: str, cuts: bytes) -> list[str]:
     and does not end it. A byte from 240 on ends the piece at once, so two such bytes in a row make an empty piece. Thus
     every way to cut a text of less than 256 characters is possible.
 
-    A text of 256 or more characters is cut into pieces of equal length if the first byte is 16 or more. There are at
-    most 8 pieces if this byte is below 128, otherwise at most 250. b"" leaves the text whole.
+    A text of 256 or more characters is cut into pieces of equal length if the first byte is 16 or more. Most bytes make
+    few pieces, and 255 makes 250. b"" leaves the text whole.
 
     >>> cut("forty-two", bytes([4, 0, 255, 1]))
     ['forty', '-', '', 'tw', 'o']
@@ -233,9 +240,10 @@ def stream_events(
     do. The streams contain no exceptions, the token counts of `usage` add up, and by default an answer that a guardrail
     blocked stops with `guardrail_intervened`.
 
-    Without `max_blocks`, there are usually at most three blocks. However, one stream in ten is long: it has at least
-    twelve blocks, or an additional block of up to 10,000 characters and 250 deltas. If `texts` is given, no text is
-    long. If `unfinished` is true, some streams that stop with `max_tokens` end in the middle of a tool's input.
+    Most streams have a text. Without `max_blocks`, there are usually at most three blocks, but one stream in ten has up
+    to 29 more. In one of ten, a text or a tool input has up to 10,000 characters more, in up to 250 deltas. If `texts`
+    is given, no text is long. If `unfinished` is true, some streams that stop with `max_tokens` end in the middle of a
+    tool's input.
     `assemble` raises StreamOrderError for them, because such an input is not JSON. Raises InvalidArgument, when drawn,
     for an unknown kind or family.
 
@@ -253,13 +261,18 @@ def stream_events(
     if maker is not None and kinds is None:
         wanted = sent_by(maker, wanted)
     drawn = draw(_HEAD_AND_TAIL)
-    plan = plan_of(drawn, wanted, any_text=texts is None, any_number=max_blocks is None, maker=maker)
-    blocks = _streamed(plan.kinds, texts, plan.maker, model)
+    room = max_blocks is None or max_blocks > 0
+    plan = plan_of(drawn, wanted, any_text=texts is None, any_number=max_blocks is None, room=room, maker=maker)
     least, most = plan.size(min_blocks, max_blocks)
-    parts = plan.repeated(draw(st.lists(blocks, min_size=least, max_size=most)))
-    more = plan.long_block()
-    if more is not None:
-        parts.append([(more, _cut(more, _LongCutter(plan.deltas) if model is None else ByFamily(model, {})))])
+    text = [draw(_streamed(TEXT_ALONE, texts, plan.maker, model))] if plan.talks else []
+    parts = draw(st.lists(_streamed(plan.kinds, texts, plan.maker, model), min_size=least, max_size=most))
+    parts = plan.ordered(text, parts, lambda part: next(iter(part[0][0])))
+    streamed = [each for part in parts for each in part]
+    longer = plan.lengthened([block for block, _ in streamed])
+    if longer is not None:
+        block = streamed[longer][0]
+        again = _cut(block, _LongCutter(plan.deltas) if model is None else ByFamily(model, {}))
+        streamed[longer][1][:] = again
     events, content = _joined(parts)
     options = read_options(draw, drawn[HEAD_SIZE:], traces)
     reason = draw_stop_reason(draw, "stream_events", content, options, stop_reasons, traces)

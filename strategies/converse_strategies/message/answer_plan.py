@@ -1,13 +1,14 @@
-"""The plan of an answer: which company makes the model (models of one company send the same kinds of blocks), and what
-is long.
+"""The plan of an answer: which company makes the model (models of one company send the same kinds of blocks), whether
+there is a text, and what is long.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import cycle, islice
 from typing import Any, Final, NamedTuple
 
 from hypothesis import strategies as st
@@ -44,85 +45,112 @@ _CLAUDE_3: Final = CLAUDE._replace(types_tools=False)
 _MAKERS: Final = {"claude": CLAUDE, "claude-3": _CLAUDE_3, "nova": NOVA, "titan": _TITAN}
 """Name of a model family -> its maker. The maker of all other families is `OTHERS`."""
 
-HEAD_SIZE: Final = 5
+HEAD_SIZE: Final = 7
 HEADS: Final = st.binary(min_size=HEAD_SIZE, max_size=HEAD_SIZE)
 """Strategy for the argument `head` of `plan_of`. Zeros, the simplest bytes, mean a short answer of Claude."""
 
-_LONG_FROM: Final = 224
-"""If the second byte of the argument `head` of `plan_of` is at least this, a part of the answer is long (in one of ten
-draws).
-"""
-
-_FORMS: Final = ("text", "toolUse", "blocks")
 _UNITS: Final = ("0", "\U0001f600", "Zürich ", "a\r\n")
-"""Short texts. A long text consists of repetitions of one of them."""
+"""Short texts. What is added to a long text consists of repetitions of one of them."""
 
 MOST_DELTAS: Final = 250
 """The largest number of deltas in a long block; recorded blocks have up to 170."""
 
-_TEXT: Final = (2000, 32)
-_INPUT: Final = (4097, 16)
-"""The length of a long tool input, in characters, is the first number plus the second number times `AnswerPlan.length`.
-`_TEXT` contains the same two numbers for a long text.
-"""
+_MORE_FROM: Final = 244
+_MOST_BLOCKS: Final = 29
+"""If the second byte of a plan is at least `_MORE_FROM`, the blocks are repeated. This adds at most 29 blocks."""
+
+_LONGER_FROM: Final = 234
+_LONGEST: Final = 10_240
+"""If the third byte is at least `_LONGER_FROM`, a text or a tool input gets more characters, at most 10,240."""
+
+_TALKS_FROM: Final = 24
+_TALKS: Final = "text"
+"""If the sixth byte is at least `_TALKS_FROM`, the answer has a block of this kind besides its other blocks."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerPlan:
     """The plan of an answer. `maker` makes the model; `kinds` are the kinds of blocks to draw.
 
-    If `usual` is true, the answer has at least one block. `form`, one of `_FORMS` or None, says what is long: a text, a
-    tool input, or the list of blocks. The bytes `length` and `deltas` determine the length of the long part and its
-    number of deltas. A long text repeats `unit`.
+    If `usual` is true, the answer has at least one block. If `talks` is true, a text comes besides the drawn blocks.
+    `more` is the number of blocks to add by repetition. `length` is the number of characters to add to one text or tool
+    input, `deltas` determines in how many deltas this block is sent, `which` selects the block. All of these numbers
+    are usually 0. As each is drawn as a number that stands in the place of the 0, hypothesis shrinks a long answer to
+    the short one that was drawn with it.
     """
 
     maker: Maker
     kinds: tuple[str, ...]
     usual: bool = False
-    form: str | None = None
+    talks: bool = False
+    more: int = 0
     length: int = 0
     deltas: int = 0
-    unit: str = "0"
+    which: int = 0
 
     def size(self, least: int, most: int | None) -> tuple[int, int]:
-        """Return the smallest and the largest number of blocks to draw.
+        """Return the smallest and the largest number of blocks to draw, besides the text of an answer that `talks`.
 
-        These are `least` and `most`; without `most`, the largest is three or, if that is more, `least`. If `least` is 0
-        and `usual` is true (in seven of eight plans), the smallest is 1.
+        Both blocks together are `least` to `most`; without `most`, the largest is three or, if that is more, `least`.
+        If `least` is 0 and `usual` is true (in seven of eight plans), the smallest is 1.
         """
         found = max(least, 3) if most is None else most
-        return (min(1, found) if least == 0 and self.usual else least), found
+        low = min(1, found) if least == 0 and self.usual else least
+        return max(low - self.talks, 0), found - self.talks
 
-    def repeated(self, parts: list[Any]) -> list[Any]:
-        """Return `parts`; if `form` is `blocks`, repeat them until there are at least twelve."""
-        if self.form != "blocks" or not parts:
-            return parts
-        more = range(12 + self.length % 5 - len(parts))
-        return [*parts, *(copy.deepcopy(parts[place % len(parts)]) for place in more)]
+    def ordered(self, text: list[Any], parts: list[Any], kind: Callable[[Any], str]) -> list[Any]:
+        """Return the parts with the text, if there is one, where models send it: after reasoning, before anything else.
 
-    def long_block(self) -> Block | None:
-        """Return the long block that is added after the drawn blocks, or None if the plan has no such block."""
-        if self.form == "text":
-            return {"text": self._long(_TEXT)}
-        if self.form == "toolUse":
-            use = {"toolUseId": "tooluse_aaaaaaaaaaaaaaaaaaaaaa", "name": "0", "input": {"0": self._long(_INPUT)}}
-            return {"toolUse": {**use, **tool_type(self.maker)}}
-        return None
+        `kind` returns the kind of the first block of a part. The parts are repeated `more` times.
+        """
+        place = 1 if parts and kind(parts[0]) == "reasoningContent" else 0
+        found = [*parts[:place], *text, *parts[place:]]
+        return found if not (self.more and found) else [*found, *islice(map(copy.deepcopy, cycle(found)), self.more)]
 
-    def _long(self, sizes: tuple[int, int]) -> str:
-        size = sizes[0] + sizes[1] * self.length
-        return (self.unit * (size // len(self.unit) + 1))[:size]
+    def lengthened(self, content: Sequence[Block]) -> int | None:
+        """Make one text or tool input of `content` longer, and return its place; return None if `length` is 0.
+
+        It is also None if there is no text, and no tool use that a client must run.
+        """
+        if not self.length:
+            return None
+        texts = [place for place, block in enumerate(content) if "text" in block]
+        tools = [place for place, block in enumerate(content) if _is_for_a_client(block)]
+        places = (texts, tools)[self.which % 2] or texts or tools
+        if not places:
+            return None
+        place = places[self.which // 2 % len(places)]
+        unit = _UNITS[self.which // 16 % len(_UNITS)]
+        more = (unit * (self.length // len(unit) + 1))[: self.length]
+        if "text" in content[place]:
+            content[place]["text"] += more
+        else:
+            given = content[place]["toolUse"]["input"]
+            name = next((name for name, value in given.items() if isinstance(value, str)), _unused(given))
+            given[name] = given.get(name, "") + more
+        return place
+
+
+def _is_for_a_client(block: Block) -> bool:
+    return "toolUse" in block and block["toolUse"].get("type", "tool_use") == "tool_use"
+
+
+def _unused(names: Mapping[str, Any]) -> str:
+    name = "a"
+    while name in names:
+        name += "a"
+    return name
 
 
 def even_pieces(text: str, byte: int) -> list[str]:
     """Cut `text` into equally long pieces; the last may be shorter.
 
-    `byte` determines the number of pieces: at most 8 for a byte below 128, otherwise at most 250.
+    `byte` determines the number of pieces: 1 for 0, at most 250 for 255, and few for most bytes.
 
-    >>> [len(piece) for piece in even_pieces("forty-two" * 10, 255)[:3]]
-    [1, 1, 1]
+    >>> [len(piece) for piece in even_pieces("forty-two" * 30, 255)[:3]], len(even_pieces("forty-two" * 30, 64))
+    ([2, 2, 2], 16)
     """
-    wanted = 1 + byte % 8 if byte < 128 else min(MOST_DELTAS, 180 + byte - 128)
+    wanted = 1 + byte**2 * (MOST_DELTAS - 1) // 255**2
     size = -(-len(text) // wanted)
     return [text[start : start + size] for start in range(0, len(text), size)]
 
@@ -141,13 +169,19 @@ def maker_of(family: Family) -> Maker:
 
 
 def plan_of(
-    head: Sequence[int], kinds: tuple[str, ...], *, any_text: bool, any_number: bool, maker: Maker | None = None
+    head: Sequence[int],
+    kinds: tuple[str, ...],
+    *,
+    any_text: bool,
+    any_number: bool,
+    room: bool,
+    maker: Maker | None = None,
 ) -> AnswerPlan:
     """Read the drawn bytes `head` as a plan for an answer with blocks of some of `kinds`.
 
-    A text or a tool input is long only if `any_text` is true. Many blocks or an additional long block are possible only
-    if `any_number` is true. Thus the plan never contradicts the user's arguments. Without `maker`, the plan is for
-    Claude or Nova, and leaves out the kinds that this maker's models never send.
+    A text or a tool input is long only if `any_text` is true. Many blocks are possible only if `any_number` is true,
+    and a text besides the other blocks only if `room` is true. Thus the plan never contradicts the user's arguments.
+    Without `maker`, the plan is for Claude or Nova, and leaves out the kinds that this maker's models never send.
     """
     if maker is None:
         maker = (CLAUDE, NOVA)[head[0] & 1]
@@ -155,13 +189,21 @@ def plan_of(
             maker = NOVA
         kinds = sent_by(maker, kinds)
     maker = maker._replace(types_tools=maker.types_tools and bool(head[0] & 2))
-    usual = head[0] >= 32
-    if head[1] < _LONG_FROM or not any_number:
-        return AnswerPlan(maker, kinds, usual)
-    form = _FORMS[head[1] % len(_FORMS)]
-    if form != "blocks" and (not any_text or form not in kinds):
-        return AnswerPlan(maker, kinds, usual)
-    return AnswerPlan(maker, kinds, usual, form, head[2], head[3], _UNITS[head[4] % len(_UNITS)])
+    return AnswerPlan(
+        maker,
+        kinds,
+        usual=head[0] >= 32,
+        talks=room and _TALKS in kinds and head[5] >= _TALKS_FROM,
+        more=_rarely(head[1], 255, _MORE_FROM, _MOST_BLOCKS) if any_number else 0,
+        length=_rarely(head[2], head[3], _LONGER_FROM, _LONGEST) if any_text else 0,
+        deltas=head[4],
+        which=head[6],
+    )
+
+
+def _rarely(first: int, second: int, least: int, most: int) -> int:
+    """Return a number of up to `most` that grows with the two bytes. It is 0 if the first byte is below `least`."""
+    return max(0, (first - least) * 256 + second + 1) * most // ((256 - least) * 256)
 
 
 @cache
