@@ -18,7 +18,15 @@ from converse_harness.literals import FamilyName
 from converse_harness.stream.chunk import ByFamily, Cutter, chunk, cut_message
 from converse_strategies.basics import Texts, chosen, composite
 from converse_strategies.message.answer_end import ADDITIONAL, TAIL_SIZE, draw_stop_reason, read_options
-from converse_strategies.message.answer_plan import HEAD_SIZE, Maker, even_pieces, maker_of, plan_of, sent_by
+from converse_strategies.message.answer_plan import (
+    HEAD_SIZE,
+    MOST_DELTAS,
+    Maker,
+    even_pieces,
+    maker_of,
+    plan_of,
+    sent_by,
+)
 from converse_strategies.message.blocks import (
     TEXT_ALONE,
     Block,
@@ -180,7 +188,7 @@ def cut(text: str, cuts: bytes) -> list[str]:
     ['forty', '-', '', 'tw', 'o']
     """
     if len(text) >= _LONG and cuts and cuts[0] >= _LONGEST:
-        return even_pieces(text, cuts[0])
+        return even_pieces(text, 1 + cuts[0] ** 2 * (MOST_DELTAS - 1) // 255**2)
     pieces: list[str] = []
     start = end = 0
     for byte in cuts:
@@ -306,9 +314,7 @@ def _cut(block: Block, cutter: Cutter) -> list[Event]:
 
 @dataclass(frozen=True, slots=True)
 class _LongCutter:
-    """A Cutter, which cuts messages into deltas, for long blocks. It draws nothing; `deltas` is the byte for
-    `even_pieces`.
-    """
+    """A Cutter for long blocks. It cuts messages into deltas, and draws nothing. `deltas` is the number of deltas."""
 
     deltas: int
 

@@ -8,7 +8,6 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import cycle, islice
 from typing import Any, Final, NamedTuple
 
 from hypothesis import strategies as st
@@ -55,13 +54,17 @@ _UNITS: Final = ("0", "\U0001f600", "Zürich ", "a\r\n")
 MOST_DELTAS: Final = 250
 """The largest number of deltas in a long block; recorded blocks have up to 170."""
 
-_MORE_FROM: Final = 244
+_MORE_FROM: Final = 240
 _MOST_BLOCKS: Final = 29
 """If the second byte of a plan is at least `_MORE_FROM`, the blocks are repeated. This adds at most 29 blocks."""
 
-_LONGER_FROM: Final = 234
+_LONGER_FROM: Final = 228
 _LONGEST: Final = 10_240
 """If the third byte is at least `_LONGER_FROM`, a text or a tool input gets more characters, at most 10,240."""
+
+_ANYTHING_FROM: Final = 32
+_MORE_THAN_TEXT_FROM: Final = 104
+"""If the first byte is at least `_ANYTHING_FROM`, the answer has a block; besides a text, the other number counts."""
 
 _TALKS_FROM: Final = 24
 _TALKS: Final = "text"
@@ -72,10 +75,10 @@ _TALKS: Final = "text"
 class AnswerPlan:
     """The plan of an answer. `maker` makes the model; `kinds` are the kinds of blocks to draw.
 
-    If `usual` is true, the answer has at least one block. If `talks` is true, a text comes besides the drawn blocks.
+    If `usual` is true, at least one block is drawn. If `talks` is true, a text comes besides the drawn blocks.
     `more` is the number of blocks to add by repetition. `length` is the number of characters to add to one text or tool
-    input, `deltas` determines in how many deltas this block is sent, `which` selects the block. All of these numbers
-    are usually 0. As each is drawn as a number that stands in the place of the 0, hypothesis shrinks a long answer to
+    input, `deltas` is the number of its deltas, at most 250, and `which` selects the block. `more` and `length` are
+    usually 0. As each is drawn as a number that stands in the place of the 0, hypothesis shrinks a long answer to
     the short one that was drawn with it.
     """
 
@@ -85,18 +88,18 @@ class AnswerPlan:
     talks: bool = False
     more: int = 0
     length: int = 0
-    deltas: int = 0
+    deltas: int = 1
     which: int = 0
 
     def size(self, least: int, most: int | None) -> tuple[int, int]:
         """Return the smallest and the largest number of blocks to draw, besides the text of an answer that `talks`.
 
-        Both blocks together are `least` to `most`; without `most`, the largest is three or, if that is more, `least`.
-        If `least` is 0 and `usual` is true (in seven of eight plans), the smallest is 1.
+        With this text there are `least` to `most` blocks; without `most`, at most three or, if that is more, `least`.
+        If `usual` is true, the smallest is at least 1.
         """
-        found = max(least, 3) if most is None else most
-        low = min(1, found) if least == 0 and self.usual else least
-        return max(low - self.talks, 0), found - self.talks
+        found = (max(least, 3) if most is None else most) - self.talks
+        low = max(least - self.talks, 0)
+        return (min(1, found) if low == 0 and self.usual else low), found
 
     def ordered(self, text: list[Any], parts: list[Any], kind: Callable[[Any], str]) -> list[Any]:
         """Return the parts with the text, if there is one, where models send it: after reasoning, before anything else.
@@ -105,7 +108,10 @@ class AnswerPlan:
         """
         place = 1 if parts and kind(parts[0]) == "reasoningContent" else 0
         found = [*parts[:place], *text, *parts[place:]]
-        return found if not (self.more and found) else [*found, *islice(map(copy.deepcopy, cycle(found)), self.more)]
+        if not self.more or not found:
+            return found
+        # Not in turn: with two parts, every second block would be the same, and a consumer could exchange them unseen.
+        return [*found, *(copy.deepcopy(found[at * (at + 1) // 2 % len(found)]) for at in range(self.more))]
 
     def lengthened(self, content: Sequence[Block]) -> int | None:
         """Make one text or tool input of `content` longer, and return its place; return None if `length` is 0.
@@ -116,10 +122,10 @@ class AnswerPlan:
             return None
         texts = [place for place, block in enumerate(content) if "text" in block]
         tools = [place for place, block in enumerate(content) if _is_for_a_client(block)]
-        places = (texts, tools)[self.which % 2] or texts or tools
+        places = (texts if self.which % 3 == 0 else tools) or texts or tools
         if not places:
             return None
-        place = places[self.which // 2 % len(places)]
+        place = places[self.which // 3 % len(places)]
         unit = _UNITS[self.which // 16 % len(_UNITS)]
         more = (unit * (self.length // len(unit) + 1))[: self.length]
         if "text" in content[place]:
@@ -142,16 +148,13 @@ def _unused(names: Mapping[str, Any]) -> str:
     return name
 
 
-def even_pieces(text: str, byte: int) -> list[str]:
-    """Cut `text` into equally long pieces; the last may be shorter.
+def even_pieces(text: str, number: int) -> list[str]:
+    """Cut `text` into at most `number` equally long pieces; the last may be shorter.
 
-    `byte` determines the number of pieces: 1 for 0, at most 250 for 255, and few for most bytes.
-
-    >>> [len(piece) for piece in even_pieces("forty-two" * 30, 255)[:3]], len(even_pieces("forty-two" * 30, 64))
-    ([2, 2, 2], 16)
+    >>> even_pieces("forty-two", 2)
+    ['forty', '-two']
     """
-    wanted = 1 + byte**2 * (MOST_DELTAS - 1) // 255**2
-    size = -(-len(text) // wanted)
+    size = -(-len(text) // number)
     return [text[start : start + size] for start in range(0, len(text), size)]
 
 
@@ -189,14 +192,15 @@ def plan_of(
             maker = NOVA
         kinds = sent_by(maker, kinds)
     maker = maker._replace(types_tools=maker.types_tools and bool(head[0] & 2))
+    talks = room and _TALKS in kinds and head[5] >= _TALKS_FROM
     return AnswerPlan(
         maker,
-        kinds,
-        usual=head[0] >= 32,
-        talks=room and _TALKS in kinds and head[5] >= _TALKS_FROM,
+        tuple(kind for kind in kinds if kind != _TALKS) if talks and {*kinds} > {_TALKS} else kinds,
+        usual=head[0] >= (_MORE_THAN_TEXT_FROM if talks else _ANYTHING_FROM),
+        talks=talks,
         more=_rarely(head[1], 255, _MORE_FROM, _MOST_BLOCKS) if any_number else 0,
         length=_rarely(head[2], head[3], _LONGER_FROM, _LONGEST) if any_text else 0,
-        deltas=head[4],
+        deltas=1 + head[4] * (MOST_DELTAS - 1) // 255,
         which=head[6],
     )
 

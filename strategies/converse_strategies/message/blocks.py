@@ -42,11 +42,11 @@ the longest texts.
 """
 
 _WEIGHTS: Final[Mapping[str, Mapping[str, int]]] = {
-    "text": {PLAIN: 2, SPECIAL: 4, WIDE: 5, WIDEST: 2},
-    "toolUse": {PLAIN: 4, SPECIAL: 14, WIDE: 2},
-    "reasoningContent": {PLAIN: 4, SPECIAL: 4, WIDE: 1},
-    "citationsContent": {PLAIN: 4},
-    "toolResult": {PLAIN: 6},
+    "text": {PLAIN: 1, SPECIAL: 4, WIDE: 7, WIDEST: 1},
+    "toolUse": {PLAIN: 4, SPECIAL: 18, WIDE: 2},
+    "reasoningContent": {PLAIN: 9, SPECIAL: 6, WIDE: 1},
+    "citationsContent": {PLAIN: 8},
+    "toolResult": {PLAIN: 16},
     "image": {PLAIN: 2},
 }
 """Kind of block -> form -> the weight with which this kind is drawn in this form, besides the text that most answers

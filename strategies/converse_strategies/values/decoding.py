@@ -27,13 +27,16 @@ _ALIKE: Final = tuple(each.text for each in LOOK_ALIKES)
 _COMMON: Final[Mapping[str, int]] = {
     **dict.fromkeys(("true", "12"), 10),
     **dict.fromkeys(("false", '{"a": 1}'), 5),
-    **dict.fromkeys(("null", "[1]", "<thinking>a</thinking>", "\ufeffa"), 4),
+    **dict.fromkeys(("null", "[1]", "<thinking>a</thinking>"), 4),
+    "\ufeffa": 8,
 }
 """The look-alikes that most consumers look for -> how often they are drawn beside the others."""
 
-_NUMBERS: Final = (1, -1, 2, 12, 1000, 1.0, 0.5, -2.5, 1e-7, 0.1 + 0.2, 1e300, 2**31)
+_NUMBERS: Final = (1, -1, 2, 12, 1000, 1.0, 0.5, -2.5, 1e300, 2**31)
+_SMALL: Final = (1e-7, 0.1 + 0.2)
 _BIG: Final = (2**53 + 1, 2**63, 2**64, -(2**63) - 1, 2**63 - 1, 10**30)
-"""Numbers that many readers of JSON cannot represent: those of `_BIG` have more than 53 or 64 bits."""
+"""Numbers. Those in `_SMALL` have many decimal places, those in `_BIG` more than 53 or 64 bits: both are often changed.
+"""
 
 
 class TypedScalar(NamedTuple):
@@ -74,13 +77,15 @@ def _table(simple: Sequence[Any], again: Mapping[Any, int]) -> tuple[Any, ...]:
 
 _SHORT: Final = ("0", *_MISTAKEN, *_ALIKE)
 
-FIRST: Final[Sequence[str]] = _table((*_SHORT, *WORDS[::2]), dict.fromkeys(_COMMON, 1))
+FIRST: Final[Sequence[str]] = _table(
+    (*_SHORT, *WORDS[::4]), {**_COMMON, **dict.fromkeys((" ", "\n", "\r\n", "\t"), 14)}
+)
 PIECES: Final[Sequence[str]] = _table((*_SHORT, *WORDS), dict.fromkeys(WORDS, 1))
 """Byte -> a piece of a text. The first piece, often the only one, is more often a look-alike."""
 
 VALUES: Final[Sequence[Code]] = _table(
     (
-        *_scalars(None, False, 0, "", True, 0.0, *_NUMBERS, *_BIG, "0", *_ALIKE, *_MISTAKEN, *ARGUMENTS),
+        *_scalars(None, False, 0, "", True, 0.0, *_NUMBERS, *_SMALL, *_BIG, "0", *_ALIKE, *_MISTAKEN, *ARGUMENTS),
         *(Several(list, number) for number in (0, 1, 2, 3, 10)),
         *(Several(dict, number) for number in (0, 1, 2, 3)),
         *(Several(str, number) for number in (2, 3, 6)),
@@ -90,6 +95,9 @@ VALUES: Final[Sequence[Code]] = _table(
         **{TypedScalar(str, text): number for text, number in _COMMON.items()},
         **dict.fromkeys(_scalars(False, True, 0), 6),
         **dict.fromkeys(_scalars(*_NUMBERS), 1),
+        **dict.fromkeys(_scalars(*_BIG), 3),
+        **dict.fromkeys(_scalars(*_SMALL), 5),
+        **dict.fromkeys(_scalars("\U0001f600"), 5),
         **dict.fromkeys((Several(list, 2), Several(list, 3), Several(dict, 2), Several(str, 3), Nested(4)), 2),
         Several(list, 10): 4,
     },
