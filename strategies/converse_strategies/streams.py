@@ -58,8 +58,9 @@ return and a line feed, and inside an escaped surrogate pair. `_SEAM` is used if
 rest of the text. It matches beside white space and between two equal characters.
 """
 
-_LONG: Final = 256
-"""A text of this length or more, in characters, is sometimes cut into many pieces of equal length."""
+_EVEN_FROM: Final = 128
+_EVEN_TO: Final = _SKIPS
+"""If the first byte for `cut` is in this range, the pieces have equal lengths."""
 
 _NO_ARGUMENTS: Final[Sequence[Sequence[str]]] = ([], ["{}"], [""], ["", "{}"], ["{", "}"])
 """The ways in which models stream an empty tool input."""
@@ -178,17 +179,18 @@ def cut(text: str, cuts: bytes) -> list[str]:
     A byte below 160 ends the current piece after 1 to 16 more characters. A byte from 160 to 223 ends the piece at one
     of the next four seams: positions at which many consumers do not expect a cut, such as between `\r` and `\n`. If
     there is no seam, it acts like a byte below 160. A byte from 224 to 239 lengthens the piece by 16 to 256 characters
-    and does not end it. A byte from 240 on ends the piece at once, so two such bytes in a row make an empty piece. Thus
-    every way to cut a text of less than 256 characters is possible.
+    and does not end it. A byte from 240 on ends the piece at once, so two such bytes in a row make an empty piece.
 
-    A text of 256 or more characters is cut into pieces of equal length if the first byte is 16 or more. Most bytes make
-    few pieces, and 255 makes 250. b"" leaves the text whole.
+    If the first byte is 128 to 223, this byte alone decides: the pieces have equal lengths. Most such bytes make few
+    pieces, and 223 makes up to 250. b"" leaves the text whole.
 
     >>> cut("forty-two", bytes([4, 0, 255, 1]))
     ['forty', '-', '', 'tw', 'o']
     """
-    if len(text) >= _LONG and cuts and cuts[0] >= _LONGEST:
-        return even_pieces(text, 1 + cuts[0] ** 2 * (MOST_DELTAS - 1) // 255**2)
+    if text and cuts and _EVEN_FROM <= cuts[0] < _EVEN_TO:
+        return even_pieces(
+            text, 1 + (cuts[0] - _EVEN_FROM) ** 2 * (MOST_DELTAS - 1) // (_EVEN_TO - 1 - _EVEN_FROM) ** 2
+        )
     pieces: list[str] = []
     start = end = 0
     for byte in cuts:

@@ -15,6 +15,7 @@ from converse_harness import assemble
 from converse_strategies.values import decoding
 from converse_strategies.values.lookalikes import LOOK_ALIKES
 from tests.planted.finding import EVERY_CHECK, SEARCHES, events_of
+from tests.strategies.smallest import PROPERTIES, SLACK, searched, size
 
 Change = Callable[[Any], Any]
 
@@ -118,3 +119,16 @@ def test_every_object_survives_json(drawn: bytes) -> None:
 @given(st.binary(min_size=1, max_size=30), st.integers(0, 29))
 def test_fewer_bytes_are_not_more_members(drawn: bytes, place: int) -> None:
     assert len(decoding.read_object(drawn[:place])) <= len(decoding.read_object(drawn))
+
+
+SMALLEST: Final = {"a return in a text": (5, 2), "five blocks": (13, 0), "two tools of one name": (9, 2)}
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+@pytest.mark.parametrize("name", SMALLEST)
+def test_no_counterexample_is_long_where_a_short_one_shows_the_bug(name: str, number: int) -> None:
+    found = searched(PROPERTIES[name], number)
+    if found is not None:
+        events, characters = size(found)
+        assert events <= SMALLEST[name][0] + 2
+        assert characters <= SMALLEST[name][1] + SLACK

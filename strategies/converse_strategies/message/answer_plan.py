@@ -63,7 +63,7 @@ _LONGEST: Final = 10_240
 """If the third byte is at least `_LONGER_FROM`, a text or a tool input gets more characters, at most 10,240."""
 
 _ANYTHING_FROM: Final = 32
-_MORE_THAN_TEXT_FROM: Final = 104
+_MORE_THAN_TEXT_FROM: Final = 80
 """If the first byte is at least `_ANYTHING_FROM`, the answer has a block; besides a text, the other number counts."""
 
 _TALKS_FROM: Final = 24
@@ -195,7 +195,7 @@ def plan_of(
     talks = room and _TALKS in kinds and head[5] >= _TALKS_FROM
     return AnswerPlan(
         maker,
-        tuple(kind for kind in kinds if kind != _TALKS) if talks and {*kinds} > {_TALKS} else kinds,
+        kinds,
         usual=head[0] >= (_MORE_THAN_TEXT_FROM if talks else _ANYTHING_FROM),
         talks=talks,
         more=_rarely(head[1], 255, _MORE_FROM, _MOST_BLOCKS) if any_number else 0,

@@ -42,10 +42,10 @@ the longest texts.
 """
 
 _WEIGHTS: Final[Mapping[str, Mapping[str, int]]] = {
-    "text": {PLAIN: 1, SPECIAL: 4, WIDE: 7, WIDEST: 1},
+    "text": {PLAIN: 1, SPECIAL: 3, WIDE: 4, WIDEST: 1},
     "toolUse": {PLAIN: 4, SPECIAL: 18, WIDE: 2},
-    "reasoningContent": {PLAIN: 9, SPECIAL: 6, WIDE: 1},
-    "citationsContent": {PLAIN: 8},
+    "reasoningContent": {PLAIN: 11, SPECIAL: 6, WIDE: 1},
+    "citationsContent": {PLAIN: 11},
     "toolResult": {PLAIN: 16},
     "image": {PLAIN: 2},
 }
