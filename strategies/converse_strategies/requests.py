@@ -29,7 +29,13 @@ from converse_strategies.message import metadata
 from converse_strategies.message.answer_end import TAIL_SIZE, draw_stop_reason, read_options
 from converse_strategies.message.blocks import assistant_messages, contents, streamable
 from converse_strategies.message.guardrails import guardrail_configs, guardrail_stream_configs
-from converse_strategies.message.messages import MAX_CACHE_POINTS, conversations, kinds_of_conversations, shorten
+from converse_strategies.message.messages import (
+    MAX_CACHE_POINTS,
+    conversations,
+    draw_conversation,
+    kinds_of_conversations,
+    shorten,
+)
 from converse_strategies.message.tools import tool_configs as any_tool_configs
 from converse_strategies.streams import stream_events
 
@@ -87,8 +93,7 @@ def converse_requests(
         bedrock.check("ToolConfiguration", config, root="converse_requests(tool_configs=): one", error=InvalidArgument)
         request["toolConfig"] = {**config}
         tools = config["tools"]
-    talk = conversations(tools=tools, min_turns=min_turns, max_turns=max_turns, kinds=kinds, texts=texts)
-    request["messages"] = draw(talk)
+    request["messages"] = draw_conversation(draw, tools, min_turns, max_turns, kinds, texts)
     known = _optional_members()
     for name in shapes.draw_some(draw, [name for name in known if not from_prompt or name in _OF_PROMPTS]):
         request[name] = draw(guardrail_stream_configs() if stream and name == _GUARDRAIL else known[name](texts))
@@ -98,11 +103,24 @@ def converse_requests(
     _limit_cache_points(request)
     sent = asked("ConverseStream" if stream else "Converse", request)
     if model_id:
-        assume(refusal_of(sent) is None)
+        if refusal_of(sent) is not None:
+            request = _plainer(request, tool_configs is not None)
+            assume(refusal_of(asked(sent.operation, request)) is None)
     else:
-        takers = [each for each in basics.MODEL_IDS if refusal_of(replace(sent, model_id=each)) is None]
-        request["modelId"] = takers[which % len(takers)] if takers else _ANY_MODEL
+        others = (*basics.MODEL_IDS[which:], *basics.MODEL_IDS[:which])
+        takers = (each for each in others if refusal_of(replace(sent, model_id=each)) is None)
+        request["modelId"] = next(takers, _ANY_MODEL)
     return request
+
+
+def _plainer(request: Json, has_tools: bool) -> Json:
+    """Return the request with its messages alone, and with its tools if `has_tools` is true or the messages use them.
+
+    A model that was asked for refuses some members, and leaving them out takes less time than drawing anew.
+    """
+    has_tools = has_tools or any("toolUse" in block for each in request["messages"] for block in each["content"])
+    kept = {"modelId", "messages", "promptVariables", *(["toolConfig"] if has_tools else [])}
+    return {name: value for name, value in request.items() if name in kept}
 
 
 @cache
