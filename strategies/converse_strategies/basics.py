@@ -185,7 +185,7 @@ def special_objects(*, wide: bool = False) -> st.SearchStrategy[dict[str, Any]]:
     >>> find(special_objects(), lambda value: len(value) > 2)
     {'a': None, 'b': None, 'c': None}
     """
-    return made(st.binary(min_size=14, max_size=80) if wide else st.binary(max_size=80), read_object)
+    return made(st.binary(min_size=8, max_size=80) if wide else st.binary(max_size=80), read_object)
 
 
 @composite

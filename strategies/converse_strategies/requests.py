@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import cache
 from itertools import dropwhile
-from typing import Any, Final
+from typing import Any, Final, Literal
 from urllib.parse import quote
 
 from hypothesis import assume
@@ -37,6 +37,7 @@ from converse_strategies.message.messages import (
     shorten,
 )
 from converse_strategies.message.tools import tool_configs as any_tool_configs
+from converse_strategies.observing import aim, tell, tell_answer
 from converse_strategies.streams import stream_events
 
 _Member = Callable[[Texts | None], st.SearchStrategy[Any]]
@@ -110,7 +111,11 @@ def converse_requests(
         others = (*basics.MODEL_IDS[which:], *basics.MODEL_IDS[:which])
         takers = (each for each in others if refusal_of(replace(sent, model_id=each)) is None)
         request["modelId"] = next(takers, _ANY_MODEL)
+    tell(f"messages: {len(request['messages'])}", *(f"member: {name}" for name in request if name not in _ALWAYS))
     return request
+
+
+_ALWAYS: Final = ("modelId", "messages")
 
 
 def _plainer(request: Json, has_tools: bool) -> Json:
@@ -259,6 +264,7 @@ def replies(
     texts: Texts | None = None,
     stop_reasons: st.SearchStrategy[str] | None = None,
     unfinished: bool = False,
+    target: Literal["events", "blocks", "characters"] | None = None,
 ) -> Reply:
     """Answers of an assistant as Reply values, ready for `script`, `fake_converse` and `converse_server.script`.
 
@@ -273,7 +279,12 @@ def replies(
     """
     if draw(_OF_FOUR):  # 0 is the simplest number and selects a message, which is easier to read in a counterexample
         events = stream_events(
-            kinds=kinds, max_blocks=max_blocks, texts=texts, stop_reasons=stop_reasons, unfinished=unfinished
+            kinds=kinds,
+            max_blocks=max_blocks,
+            texts=texts,
+            stop_reasons=stop_reasons,
+            unfinished=unfinished,
+            target=target,
         )
         try:
             return reply.events(draw(events))
@@ -283,9 +294,12 @@ def replies(
     content = draw(contents(wanted, texts, 1, max_blocks))
     options = read_options(draw, draw(_TAILS))
     reason = draw_stop_reason(draw, "replies", content, options, stop_reasons, None)
-    return reply.message(
+    tell_answer(content, reason)
+    answer = reply.message(
         *content, stop_reason=reason, **{_ARGUMENTS.get(name, name): value for name, value in options.items()}
     )
+    aim(target, answer.events() if target else ())
+    return answer
 
 
 @composite
@@ -317,6 +331,7 @@ def converse_responses(
         "stopReason": draw_stop_reason(draw, "converse_responses", message["content"], options, stop_reasons, traces),
         **options,
     }
+    tell_answer(message["content"], response["stopReason"])
     if "trace" in response and traces is None:
         response["trace"] = dict(in_json(response["trace"]))
     return response

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
@@ -35,6 +35,7 @@ from converse_strategies.message.blocks import (
     rename_tools,
     streamable,
 )
+from converse_strategies.observing import aim, tell_answer
 
 Event = dict[str, Any]
 
@@ -134,6 +135,7 @@ def chunked_messages(
     """
     chosen("chunked_messages", "kinds", kinds, streamable())
     message = draw(assistant_messages(kinds=kinds, min_blocks=min_blocks, max_blocks=max_blocks, texts=texts))
+    tell_answer(message["content"])
     return ChunkedMessage(message, draw(chunkings(message)))
 
 
@@ -239,6 +241,7 @@ def stream_events(
     family: FamilyName | None = None,
     traces: st.SearchStrategy[dict[str, Any]] | None = None,
     unfinished: bool = False,
+    target: Literal["events", "blocks", "characters"] | None = None,
 ) -> list[Event]:
     """Complete streams that ConverseStream could send, from messageStart to metadata, as AWS event dicts.
 
@@ -250,12 +253,12 @@ def stream_events(
     do. The streams contain no exceptions, the token counts of `usage` add up, and by default an answer that a guardrail
     blocked stops with `guardrail_intervened`.
 
-    Most streams have a text. Without `max_blocks`, there are usually at most three blocks, but one stream in ten has up
-    to 29 more. In one of ten, a text or a tool input has up to 10,000 characters more, in up to 250 deltas. If `texts`
-    is given, no text is long. If `unfinished` is true, some streams that stop with `max_tokens` end in the middle of a
-    tool's input.
-    `assemble` raises StreamOrderError for them, because such an input is not JSON. Raises InvalidArgument, when drawn,
-    for an unknown kind or family.
+    Most streams have a text. Without `max_blocks`, there are usually at most three blocks, but one stream in sixteen
+    has up to 29 more. In one of nine, a text or a tool input has up to 10,000 characters more, in up to 250 deltas. If
+    `texts` is given, no text is long. If `unfinished` is true, some streams that stop with `max_tokens` end in the
+    middle of a tool's input. `assemble` raises StreamOrderError for them, because such an input is not JSON. With
+    `target`, hypothesis searches for streams with as many events, blocks or characters as possible, as
+    `hypothesis.target` does. Raises InvalidArgument, when drawn, for an unknown kind or family.
 
     >>> from hypothesis import find
     >>> [next(iter(event)) for event in find(stream_events(), lambda events: True)]
@@ -294,7 +297,10 @@ def stream_events(
     stop = {"stopReason": reason}
     if ADDITIONAL in options:
         stop[ADDITIONAL] = options.pop(ADDITIONAL)
-    return [{"messageStart": {"role": "assistant"}}, *events, {"messageStop": stop}, {"metadata": options}]
+    tell_answer(content, reason)
+    whole = [{"messageStart": {"role": "assistant"}}, *events, {"messageStop": stop}, {"metadata": options}]
+    aim(target, whole)
+    return whole
 
 
 @composite

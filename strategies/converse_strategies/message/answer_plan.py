@@ -66,7 +66,7 @@ _ANYTHING_FROM: Final = 32
 _MORE_THAN_TEXT_FROM: Final = 80
 """If the first byte is at least `_ANYTHING_FROM`, the answer has a block; besides a text, the other number counts."""
 
-_TALKS_FROM: Final = 24
+_TALKS_FROM: Final = 12
 _TALKS: Final = "text"
 """If the sixth byte is at least `_TALKS_FROM`, the answer has a block of this kind besides its other blocks."""
 

@@ -42,7 +42,7 @@ the longest texts.
 """
 
 _WEIGHTS: Final[Mapping[str, Mapping[str, int]]] = {
-    "text": {PLAIN: 1, SPECIAL: 3, WIDE: 4, WIDEST: 1},
+    "text": {PLAIN: 1, SPECIAL: 3, WIDE: 6, WIDEST: 1},
     "toolUse": {PLAIN: 4, SPECIAL: 18, WIDE: 2},
     "reasoningContent": {PLAIN: 11, SPECIAL: 6, WIDE: 1},
     "citationsContent": {PLAIN: 11},
@@ -97,8 +97,8 @@ def assistant_messages(
     `kinds` are members of ContentBlock, by default all that can be streamed; `texts` is a strategy for texts. All
     blocks of a message come from models of one maker: no message has both a signature of Claude and a server tool of
     Nova. The result of a server tool comes together with its tool use, so there may be more than `max_blocks` blocks.
-    Without `max_blocks`, there are usually at most three blocks. However, one message in ten is long. It has at least
-    twelve blocks, or a text of up to 10,000 characters, or a tool input of more than 4,096 characters. Texts of a given
+    Most messages have a text. Without `max_blocks`, there are usually at most three blocks, but one message in sixteen
+    has up to 29 more. In one of nine, a text or a tool input has up to 10,000 characters more. Texts of a given
     strategy are never made longer. Raises InvalidArgument, when drawn, for a kind that cannot be streamed.
 
     >>> from hypothesis import find
@@ -262,7 +262,7 @@ _STATUSES: Final = st.sampled_from((None, "success", "error", "error"))
 _TOOL_USES: Final[Mapping[str, st.SearchStrategy[dict[str, Any]]]] = {
     PLAIN: st.fixed_dictionaries({"toolUseId": basics.tool_use_ids(), "name": basics.tool_names(), "input": _INPUTS}),
     SPECIAL: basics.made(st.binary(max_size=82), _special_use),
-    WIDE: basics.made(st.binary(min_size=14, max_size=82), _special_use),
+    WIDE: basics.made(st.binary(min_size=10, max_size=82), _special_use),
 }
 """Form -> strategy for tool uses in this form. Of `WIDE` ones the bytes are enough for 3 to 15 arguments. The largest
 size is the same, so that hypothesis can shrink them to `SPECIAL` ones.
