@@ -71,9 +71,10 @@ _JSON_STYLES: Final[Sequence[Mapping[str, Any]]] = (
     {"ensure_ascii": False, "separators": (",", ":")},
     {"ensure_ascii": True},
     {"ensure_ascii": False, "indent": 1},
+    {"ensure_ascii": True},
 )
 """Keyword arguments of `json.dumps`, one dict for each style in which models write a tool input: spaced, compact,
-ASCII, indented.
+ASCII, indented. ASCII comes twice, because only there a delta can end within a surrogate pair.
 """
 
 
@@ -253,8 +254,8 @@ def stream_events(
     do. The streams contain no exceptions, the token counts of `usage` add up, and by default an answer that a guardrail
     blocked stops with `guardrail_intervened`.
 
-    Most streams have a text. Without `max_blocks`, there are usually at most three blocks, but one stream in sixteen
-    has up to 29 more. In one of nine, a text or a tool input has up to 10,000 characters more, in up to 250 deltas. If
+    Most streams have a text. Without `max_blocks`, there are usually at most three blocks, but one stream in ten
+    has up to 29 more. In one of eight, a text or a tool input has up to 10,000 characters more, in up to 250 deltas. If
     `texts` is given, no text is long. If `unfinished` is true, some streams that stop with `max_tokens` end in the
     middle of a tool's input. `assemble` raises StreamOrderError for them, because such an input is not JSON. With
     `target`, hypothesis searches for streams with as many events, blocks or characters as possible, as
@@ -277,7 +278,7 @@ def stream_events(
     room = max_blocks is None or max_blocks > 0
     plan = plan_of(drawn, wanted, any_text=texts is None, any_number=max_blocks is None, room=room, maker=maker)
     least, most = plan.size(min_blocks, max_blocks)
-    text = [draw(_streamed(TEXT_ALONE, texts, plan.maker, model))] if plan.talks else []
+    text = [_draw_streamed(draw, TEXT_ALONE, texts, plan.maker, model)] if plan.talks else []
     parts = draw(st.lists(_streamed(plan.kinds, texts, plan.maker, model), min_size=least, max_size=most))
     parts = plan.ordered(text, parts, lambda part: next(iter(part[0][0])))
     streamed = [each for part in parts for each in part]
@@ -303,8 +304,7 @@ def stream_events(
     return whole
 
 
-@composite
-def _streamed(
+def _draw_streamed(
     draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts | None, maker: Maker, family: Family | None
 ) -> list[tuple[Block, list[Event]]]:
     """Draw one block, or the tool use and the result of a server tool. Return each block together with its events.
@@ -314,6 +314,9 @@ def _streamed(
     """
     cutter = _DrawnCutter(draw) if family is None else ByFamily(family, {})
     return [(block, _cut(block, cutter)) for block in draw_part(draw, kinds, texts, maker)]
+
+
+_streamed = composite(_draw_streamed)
 
 
 def _cut(block: Block, cutter: Cutter) -> list[Event]:

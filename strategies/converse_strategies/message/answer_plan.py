@@ -54,16 +54,16 @@ _UNITS: Final = ("0", "\U0001f600", "Zürich ", "a\r\n")
 MOST_DELTAS: Final = 250
 """The largest number of deltas in a long block; recorded blocks have up to 170."""
 
-_MORE_FROM: Final = 240
+_MORE_FROM: Final = 230
 _MOST_BLOCKS: Final = 29
 """If the second byte of a plan is at least `_MORE_FROM`, the blocks are repeated. This adds at most 29 blocks."""
 
-_LONGER_FROM: Final = 228
+_LONGER_FROM: Final = 224
 _LONGEST: Final = 10_240
 """If the third byte is at least `_LONGER_FROM`, a text or a tool input gets more characters, at most 10,240."""
 
 _ANYTHING_FROM: Final = 32
-_MORE_THAN_TEXT_FROM: Final = 80
+_MORE_THAN_TEXT_FROM: Final = 40
 """If the first byte is at least `_ANYTHING_FROM`, the answer has a block; besides a text, the other number counts."""
 
 _TALKS_FROM: Final = 12

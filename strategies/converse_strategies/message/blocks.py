@@ -42,11 +42,11 @@ the longest texts.
 """
 
 _WEIGHTS: Final[Mapping[str, Mapping[str, int]]] = {
-    "text": {PLAIN: 1, SPECIAL: 3, WIDE: 6, WIDEST: 1},
-    "toolUse": {PLAIN: 4, SPECIAL: 18, WIDE: 2},
-    "reasoningContent": {PLAIN: 11, SPECIAL: 6, WIDE: 1},
-    "citationsContent": {PLAIN: 11},
-    "toolResult": {PLAIN: 16},
+    "text": {PLAIN: 1, SPECIAL: 2, WIDE: 4, WIDEST: 1},
+    "toolUse": {PLAIN: 4, SPECIAL: 24, WIDE: 3},
+    "reasoningContent": {PLAIN: 18, SPECIAL: 7, WIDE: 1},
+    "citationsContent": {PLAIN: 15},
+    "toolResult": {PLAIN: 30},
     "image": {PLAIN: 2},
 }
 """Kind of block -> form -> the weight with which this kind is drawn in this form, besides the text that most answers
@@ -97,8 +97,8 @@ def assistant_messages(
     `kinds` are members of ContentBlock, by default all that can be streamed; `texts` is a strategy for texts. All
     blocks of a message come from models of one maker: no message has both a signature of Claude and a server tool of
     Nova. The result of a server tool comes together with its tool use, so there may be more than `max_blocks` blocks.
-    Most messages have a text. Without `max_blocks`, there are usually at most three blocks, but one message in sixteen
-    has up to 29 more. In one of nine, a text or a tool input has up to 10,000 characters more. Texts of a given
+    Most messages have a text. Without `max_blocks`, there are usually at most three blocks, but one message in ten
+    has up to 29 more. In one of eight, a text or a tool input has up to 10,000 characters more. Texts of a given
     strategy are never made longer. Raises InvalidArgument, when drawn, for a kind that cannot be streamed.
 
     >>> from hypothesis import find
@@ -134,7 +134,7 @@ def contents(
         room=max_blocks is None or max_blocks > 0,
     )
     least, most = plan.size(min_blocks, max_blocks)
-    text = [draw(_parts(TEXT_ALONE, texts, plan.maker))] if plan.talks else []
+    text = [draw_part(draw, TEXT_ALONE, texts, plan.maker)] if plan.talks else []
     drawn = draw(st.lists(_parts(plan.kinds, texts, plan.maker), min_size=least, max_size=most))
     content = _joined(plan.ordered(text, drawn, lambda part: next(iter(part[0]))))
     plan.lengthened(content)

@@ -78,7 +78,7 @@ def _table(simple: Sequence[Any], again: Mapping[Any, int]) -> tuple[Any, ...]:
 _SHORT: Final = ("0", *_MISTAKEN, *_ALIKE)
 
 FIRST: Final[Sequence[str]] = _table(
-    (*_SHORT, *WORDS[::4]), {**_COMMON, **dict.fromkeys((" ", "\n", "\r\n", "\t"), 10)}
+    (*_SHORT, *WORDS[::4]), {**_COMMON, **dict.fromkeys((" ", "\n", "\r\n", "\t"), 14)}
 )
 PIECES: Final[Sequence[str]] = _table((*_SHORT, *WORDS), dict.fromkeys(WORDS, 1))
 """Byte -> a piece of a text. The first piece, often the only one, is more often a look-alike."""
@@ -97,7 +97,7 @@ VALUES: Final[Sequence[Code]] = _table(
         **dict.fromkeys(_scalars(*_NUMBERS), 1),
         **dict.fromkeys(_scalars(*_BIG), 3),
         **dict.fromkeys(_scalars(*_SMALL), 5),
-        **dict.fromkeys(_scalars("\U0001f600"), 10),
+        **dict.fromkeys(_scalars("\U0001f600"), 16),
         **dict.fromkeys((Several(list, 2), Several(list, 3), Several(dict, 2), Several(str, 3), Nested(4)), 2),
         Several(list, 10): 4,
     },
