@@ -280,7 +280,7 @@ def stream_events(
     least, most = plan.size(min_blocks, max_blocks)
     text = [_draw_streamed(draw, TEXT_ALONE, texts, plan.maker, model)] if plan.talks else []
     parts = draw(st.lists(_streamed(plan.kinds, texts, plan.maker, model), min_size=least, max_size=most))
-    parts = plan.ordered(text, parts, lambda part: next(iter(part[0][0])))
+    parts = plan.ordered(text, parts, lambda part: next(iter(part[0][0])), _is_small)
     streamed = [each for part in parts for each in part]
     longer = plan.lengthened([block for block, _ in streamed])
     if longer is not None:
@@ -317,6 +317,14 @@ def _draw_streamed(
 
 
 _streamed = composite(_draw_streamed)
+
+
+def _is_small(part: list[tuple[Block, list[Event]]]) -> bool:
+    return sum(len(events) for _, events in part) <= _SMALL
+
+
+_SMALL: Final = 20
+"""Blocks of more events are not repeated."""
 
 
 def _cut(block: Block, cutter: Cutter) -> list[Event]:

@@ -101,17 +101,21 @@ class AnswerPlan:
         low = max(least - self.talks, 0)
         return (min(1, found) if low == 0 and self.usual else low), found
 
-    def ordered(self, text: list[Any], parts: list[Any], kind: Callable[[Any], str]) -> list[Any]:
+    def ordered(
+        self, text: list[Any], parts: list[Any], kind: Callable[[Any], str], is_small: Callable[[Any], bool]
+    ) -> list[Any]:
         """Return the parts with the text, if there is one, where models send it: after reasoning, before anything else.
 
-        `kind` returns the kind of the first block of a part. The parts are repeated `more` times.
+        `kind` returns the kind of the first block of a part. As many copies of small parts
+        follow as `more` says.
         """
         place = 1 if parts and kind(parts[0]) == "reasoningContent" else 0
         found = [*parts[:place], *text, *parts[place:]]
-        if not self.more or not found:
+        small = [part for part in found if is_small(part)] if self.more else []
+        if not small:
             return found
         # Not in turn: with two parts, every second block would be the same, and a consumer could exchange them unseen.
-        return [*found, *(copy.deepcopy(found[at * (at + 1) // 2 % len(found)]) for at in range(self.more))]
+        return [*found, *(copy.deepcopy(small[at * (at + 1) // 2 % len(small)]) for at in range(self.more))]
 
     def lengthened(self, content: Sequence[Block]) -> int | None:
         """Make one text or tool input of `content` longer, and return its place; return None if `length` is 0.

@@ -136,10 +136,17 @@ def contents(
     least, most = plan.size(min_blocks, max_blocks)
     text = [draw_part(draw, TEXT_ALONE, texts, plan.maker)] if plan.talks else []
     drawn = draw(st.lists(_parts(plan.kinds, texts, plan.maker), min_size=least, max_size=most))
-    content = _joined(plan.ordered(text, drawn, lambda part: next(iter(part[0]))))
+    content = _joined(plan.ordered(text, drawn, lambda part: next(iter(part[0])), _is_small))
     plan.lengthened(content)
     return content
 
+
+def _is_small(part: list[Block]) -> bool:
+    return all(len(block.get("text", "")) <= _SMALL for block in part)
+
+
+_SMALL: Final = 200
+"""A longer text is not repeated."""
 
 TEXT_ALONE: Final = ("text",)
 
