@@ -43,7 +43,7 @@ def _depth(value: Any) -> int:
     if not isinstance(value, dict | list):
         return 0
     inner: list[Any] = list(
-        cast("dict[str, Any]", value).values() if isinstance(value, dict) else cast("list[Any]", value)
+        cast("dict[str, Any]", value).values() if isinstance(value, dict) else cast("Sequence[Any]", value)
     )
     return 1 + max(map(_depth, inner), default=0)
 
@@ -57,7 +57,7 @@ PROPERTIES: Final[Mapping[str, IsWrong]] = {
     "a text of 100 characters": lambda events: any(len(text) > 99 for text in _texts(events)),
     "a text of 5,000 characters": lambda events: any(len(text) > 4999 for text in _texts(events)),
     "a list of ten": lambda events: any(
-        isinstance(value, list) and len(cast("list[Any]", value)) > 9
+        isinstance(value, list) and len(cast("Sequence[Any]", value)) > 9
         for use in _uses(events)
         for value in use["input"].values()
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
 
 import pytest
@@ -27,7 +27,7 @@ def everywhere(change: Change) -> Change:
     def changed(value: Any) -> Any:
         if isinstance(value, dict):
             return {name: changed(member) for name, member in cast("dict[str, Any]", value).items()}
-        return [changed(item) for item in cast("list[Any]", value)] if isinstance(value, list) else change(value)
+        return [changed(item) for item in cast("Sequence[Any]", value)] if isinstance(value, list) else change(value)
 
     return changed
 
