@@ -19,6 +19,7 @@ from hypothesis.errors import InvalidArgument
 from converse_harness import bedrock
 from converse_harness.faults.model import Fault
 from converse_harness.words import nearest
+from converse_strategies.observing import AIMS
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,9 @@ ALLOWED: Final[Mapping[str, ArgumentRule]] = {
         lambda value: value is None or _is_count(value),
     ),
     **dict.fromkeys(("unfinished", "stream"), _FLAG),
+    "target": ArgumentRule(
+        f"one of {', '.join(map(repr, AIMS))}, or None", lambda value: value is None or value in [*AIMS]
+    ),
     "tools": ArgumentRule("a list of Tools or ToolSpecifications, or None for any", _items_are(Mapping)),
     "cached": ArgumentRule("True, False or None", lambda value: value is None or isinstance(value, bool)),
     "locale": ArgumentRule("the name of a locale, such as en_US", lambda value: isinstance(value, str)),

@@ -10,7 +10,7 @@ import re
 import string
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, lru_cache, partial, wraps
-from itertools import chain, count, product
+from itertools import chain, count
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
 
 from hypothesis import strategies as st
@@ -18,6 +18,7 @@ from hypothesis.errors import InvalidArgument
 
 from converse_harness import bedrock
 from converse_strategies.arguments import KNOWN_TO_DRAW_TEXTS, bad_call, checked, no_choice, refusing
+from converse_strategies.values.decoding import read_object, read_text
 
 Json = dict[str, Any]
 Texts = st.SearchStrategy[str]
@@ -137,42 +138,54 @@ def _known(texts: Texts) -> Texts:
     return texts
 
 
-_EASILY_MISTAKEN: Final = (
-    *(" ", "\n", "\r\n", "\r", "\t", "\u2028", "\u0085", "\xa0"),
-    *("aa", "e\u0301", "\U0001f600", "\U0001f468\u200d\U0001f469", '"', "\\", "}", "</"),
-)
-"""Parts of texts that consumers are known to read wrongly: white space, line ends, surrogate pairs, JSON."""
+_LEAST_PIECES: Final = (1, 12, 50)
+_MOST_PIECES: Final = 200
 
 
 @cached
-def special_texts() -> Texts:
-    r"""Texts that consumers often read wrongly: white space alone, line ends, surrogate pairs, parts of JSON.
+def special_texts(size: int = 0) -> Texts:
+    r"""Texts like those that models send, and texts that consumers often read wrongly.
+
+    They consist of words, of single characters, and of look-alikes such as `true`: see `values`. `size` is 0 for some
+    characters, 1 for some 150, 2 for some 600: models send all of these.
 
     >>> from hypothesis import find
-    >>> find(special_texts(), lambda text: "\r" in text)
-    '\r\n'
+    >>> find(special_texts(), lambda text: text)
+    '0'
     """
-    # All parts are selected by one draw of bytes: a list of draws would take longer than all other draws of a short
-    # stream.
-    parts = _EASILY_MISTAKEN
-    return _known(
-        made(st.binary(min_size=1, max_size=8), lambda drawn: "".join(parts[byte % len(parts)] for byte in drawn))
-    )
+    # the largest number is always the same, so that hypothesis can shrink a long text to a short one
+    return _known(made(st.binary(min_size=_LEAST_PIECES[size], max_size=_MOST_PIECES), read_text))
 
 
 @cached
-def special_numbers() -> st.SearchStrategy[list[float]]:
-    """Lists of two numbers: a whole number that 53 or 64 bits cannot represent, and a number with many decimal places.
+def any_texts() -> Texts:
+    """Any text: one of `texts()`, or more often one of `special_texts()`.
 
     >>> from hypothesis import find
-    >>> find(special_numbers(), lambda numbers: True) == [2**53 + 1, 1e-07]
-    True
+    >>> find(any_texts(), lambda text: True)
+    ''
     """
-    return sampled(tuple(product(_BIG_INTEGERS, _LONG_FLOATS))).map(list)
+    return _known(_one_of((texts(), special_texts(), special_texts(), special_texts(1))))
 
 
-_BIG_INTEGERS: Final = (2**53 + 1, 2**63, 2**64, -(2**63) - 1, 2**63 - 1, 10**30)
-_LONG_FLOATS: Final = (1e-7, 0.1 + 0.2, 1e300)
+@composite
+def _one_of(draw: st.DrawFn, choices: tuple[st.SearchStrategy[Drawn], ...]) -> Drawn:
+    """Draw from one of the strategies. One that occurs twice is drawn twice as often, which st.one_of does not do."""
+    return draw(choices[draw(st.integers(0, len(choices) - 1))])
+
+
+@cached
+def special_objects(*, wide: bool = False) -> st.SearchStrategy[dict[str, Any]]:
+    """JSON objects like the inputs that models send to tools, with values that consumers often read wrongly.
+
+    There are scalars of every type, look-alikes, arrays of up to ten items, and values five levels deep. If `wide` is
+    true, most objects have 3 to 15 members, otherwise up to two.
+
+    >>> from hypothesis import find
+    >>> find(special_objects(), lambda value: len(value) > 2)
+    {'a': None, 'b': None, 'c': None}
+    """
+    return made(st.binary(min_size=8, max_size=80) if wide else st.binary(max_size=80), read_object)
 
 
 @composite
@@ -259,7 +272,15 @@ def tool_use_ids(draw: st.DrawFn) -> str:
     >>> find(tool_use_ids(), lambda id: ":" in id)
     'functions.look:0'
     """
-    number = draw(_TOOL_USES)
+    return tool_use_id(draw(_TOOL_USES))
+
+
+def tool_use_id(number: int) -> str:
+    """Return the id of a tool use that `number` selects.
+
+    >>> tool_use_id(1)
+    'tooluse_aaaaaaaaaaaaaaaaaaaaab'
+    """
     if number % 16 in _other_forms():
         number, form = divmod(number, 16)
         return f"call_{number:032x}" if form == _GPT else f"functions.look:{number}"
@@ -309,13 +330,14 @@ def json_values() -> st.SearchStrategy[Any]:
 
 @cache
 def json_objects() -> st.SearchStrategy[dict[str, Any]]:
-    """JSON objects, such as the input of a tool.
+    """JSON objects, such as the input of a tool. A few have many members, or are deep.
 
     >>> from hypothesis import find
     >>> find(json_objects(), lambda value: True)
     {}
     """
-    return st.dictionaries(texts(), json_values(), max_size=2)
+    special = special_objects()
+    return _one_of((st.dictionaries(texts(), json_values(), max_size=2), special, special, special_objects(wide=True)))
 
 
 @cache

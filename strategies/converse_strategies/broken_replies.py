@@ -26,6 +26,7 @@ from converse_strategies import basics, requests, shapes
 from converse_strategies.basics import Texts, cached, chosen, composite, sampled
 from converse_strategies.broken_streams import PLACES, with_blocks, witness
 from converse_strategies.message.blocks import streamable
+from converse_strategies.observing import tell
 
 _OPERATIONS: Final = ("Converse", "ConverseStream")
 
@@ -68,6 +69,7 @@ def errors(draw: st.DrawFn, *, names: Collection[str] | None = None, messages: T
     wait = draw(_WAITS)
     if wait is not None:
         answer = answer.retry_after(**{wait: draw(_DURATIONS)})
+    tell(f"error: {name}", f"retry-after: {wait or 'none'}")
     return answer
 
 
@@ -101,6 +103,7 @@ def stream_errors(
     message = draw(_messages(shape) if messages is None else messages)
     try:
         after = where % max(1, sum(1 for _ in answer.events()))
+        tell(f"error in the stream: {name}", f"events before the error: {_class_of(after)}")
         if name == _ERROR_FRAME:
             return answer.error_frame_after(after, code, basics.visible(message))
         if name == _UNKNOWN_EXCEPTION:
@@ -214,7 +217,12 @@ def faulty_replies(
     if fault not in fitting:
         fault = fitting[where % len(fitting)]
     fault = _lasting(draw, "faulty_replies", fault, seconds)
+    tell(f"level of the fault: {fault.level}", *([] if names is None else [f"fault: {fault.name}"]))
     return FaultyReply(_broken(answer, fault, where, wanted))
+
+
+def _class_of(after: int) -> str:
+    return str(after) if after < 2 else "2 or more"
 
 
 def _check_reply(function: str, answer: object) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import cache
 from itertools import dropwhile
-from typing import Any, Final
+from typing import Any, Final, Literal
 from urllib.parse import quote
 
 from hypothesis import assume
@@ -29,8 +29,15 @@ from converse_strategies.message import metadata
 from converse_strategies.message.answer_end import TAIL_SIZE, draw_stop_reason, read_options
 from converse_strategies.message.blocks import assistant_messages, contents, streamable
 from converse_strategies.message.guardrails import guardrail_configs, guardrail_stream_configs
-from converse_strategies.message.messages import MAX_CACHE_POINTS, conversations, kinds_of_conversations, shorten
+from converse_strategies.message.messages import (
+    MAX_CACHE_POINTS,
+    conversations,
+    draw_conversation,
+    kinds_of_conversations,
+    shorten,
+)
 from converse_strategies.message.tools import tool_configs as any_tool_configs
+from converse_strategies.observing import aim, tell, tell_answer
 from converse_strategies.streams import stream_events
 
 _Member = Callable[[Texts | None], st.SearchStrategy[Any]]
@@ -87,8 +94,7 @@ def converse_requests(
         bedrock.check("ToolConfiguration", config, root="converse_requests(tool_configs=): one", error=InvalidArgument)
         request["toolConfig"] = {**config}
         tools = config["tools"]
-    talk = conversations(tools=tools, min_turns=min_turns, max_turns=max_turns, kinds=kinds, texts=texts)
-    request["messages"] = draw(talk)
+    request["messages"] = draw_conversation(draw, tools, min_turns, max_turns, kinds, texts)
     known = _optional_members()
     for name in shapes.draw_some(draw, [name for name in known if not from_prompt or name in _OF_PROMPTS]):
         request[name] = draw(guardrail_stream_configs() if stream and name == _GUARDRAIL else known[name](texts))
@@ -98,11 +104,28 @@ def converse_requests(
     _limit_cache_points(request)
     sent = asked("ConverseStream" if stream else "Converse", request)
     if model_id:
-        assume(refusal_of(sent) is None)
+        if refusal_of(sent) is not None:
+            request = _plainer(request, tool_configs is not None)
+            assume(refusal_of(asked(sent.operation, request)) is None)
     else:
-        takers = [each for each in basics.MODEL_IDS if refusal_of(replace(sent, model_id=each)) is None]
-        request["modelId"] = takers[which % len(takers)] if takers else _ANY_MODEL
+        others = (*basics.MODEL_IDS[which:], *basics.MODEL_IDS[:which])
+        takers = (each for each in others if refusal_of(replace(sent, model_id=each)) is None)
+        request["modelId"] = next(takers, _ANY_MODEL)
+    tell(f"messages: {len(request['messages'])}", *(f"member: {name}" for name in request if name not in _ALWAYS))
     return request
+
+
+_ALWAYS: Final = ("modelId", "messages")
+
+
+def _plainer(request: Json, has_tools: bool) -> Json:
+    """Return the request with its messages alone, and with its tools if `has_tools` is true or the messages use them.
+
+    A model that was asked for refuses some members, and leaving them out takes less time than drawing anew.
+    """
+    has_tools = has_tools or any("toolUse" in block for each in request["messages"] for block in each["content"])
+    kept = {"modelId", "messages", "promptVariables", *(["toolConfig"] if has_tools else [])}
+    return {name: value for name, value in request.items() if name in kept}
 
 
 @cache
@@ -241,6 +264,7 @@ def replies(
     texts: Texts | None = None,
     stop_reasons: st.SearchStrategy[str] | None = None,
     unfinished: bool = False,
+    target: Literal["events", "blocks", "characters"] | None = None,
 ) -> Reply:
     """Answers of an assistant as Reply values, ready for `script`, `fake_converse` and `converse_server.script`.
 
@@ -255,7 +279,12 @@ def replies(
     """
     if draw(_OF_FOUR):  # 0 is the simplest number and selects a message, which is easier to read in a counterexample
         events = stream_events(
-            kinds=kinds, max_blocks=max_blocks, texts=texts, stop_reasons=stop_reasons, unfinished=unfinished
+            kinds=kinds,
+            max_blocks=max_blocks,
+            texts=texts,
+            stop_reasons=stop_reasons,
+            unfinished=unfinished,
+            target=target,
         )
         try:
             return reply.events(draw(events))
@@ -265,9 +294,12 @@ def replies(
     content = draw(contents(wanted, texts, 1, max_blocks))
     options = read_options(draw, draw(_TAILS))
     reason = draw_stop_reason(draw, "replies", content, options, stop_reasons, None)
-    return reply.message(
+    tell_answer(content, reason)
+    answer = reply.message(
         *content, stop_reason=reason, **{_ARGUMENTS.get(name, name): value for name, value in options.items()}
     )
+    aim(target, answer.events() if target else ())
+    return answer
 
 
 @composite
@@ -299,6 +331,7 @@ def converse_responses(
         "stopReason": draw_stop_reason(draw, "converse_responses", message["content"], options, stop_reasons, traces),
         **options,
     }
+    tell_answer(message["content"], response["stopReason"])
     if "trace" in response and traces is None:
         response["trace"] = dict(in_json(response["trace"]))
     return response

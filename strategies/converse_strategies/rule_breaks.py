@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 from hypothesis import assume
@@ -12,9 +13,10 @@ from hypothesis import strategies as st
 
 from converse_harness import bedrock
 from converse_harness.bedrock.models import bare, standing
-from converse_harness.bedrock.rules import RULES, refusals_of
+from converse_harness.bedrock.rules import RULES, Rule, refusals_of
 from converse_strategies import basics
-from converse_strategies.basics import Json, Texts, chosen, composite
+from converse_strategies.arguments import KNOWN_TO_DRAW_TEXTS
+from converse_strategies.basics import Json, Texts, cached, chosen, composite
 from converse_strategies.requests import asked, converse_requests
 
 Break = Callable[[st.DrawFn, Json], None]
@@ -459,15 +461,29 @@ def refused_requests(draw: st.DrawFn, *, rules: Collection[str] | None = None, t
     >>> [message["role"] for message in refused.request["messages"]]
     ['assistant', 'user']
     """
-    names = chosen("refused_requests", "rules", rules, breakable())
-    rule = draw(st.sampled_from([each for each in RULES if each.name in names]))
-    of_rule = [model_id for model_id in MODELS if standing(model_id).id in rule.models]
+    names = chosen("refused_requests", "rules", rules, tuple(breakable()))
+    rule = draw(_rules_named(names))
     stream = rule.name in _STREAMED
     operation = "ConverseStream" if stream else "Converse"
-    model_ids = st.sampled_from(of_rule)
-    sound = draw(converse_requests(model_ids=model_ids, kinds=["text"], max_turns=1, texts=texts, stream=stream))
+    sound = draw(
+        converse_requests(model_ids=_models_with(rule.name), kinds=("text",), max_turns=1, texts=texts, stream=stream)
+    )
     request = copy.deepcopy(sound)
     BREAKS[rule.name](draw, request)
     refusals = list(refusals_of(asked(operation, request), "strict"))
     assume([each.rule for each in refusals] == [rule])
     return Refused(request, operation, rule.name, refusals[0].message, sound)
+
+
+@cached
+def _rules_named(names: tuple[str, ...]) -> st.SearchStrategy[Rule]:
+    return st.sampled_from([each for each in RULES if each.name in names])
+
+
+@cache
+def _models_with(name: str) -> st.SearchStrategy[str]:
+    """Strategy for the ids in `MODELS` to which the rule with this name applies."""
+    (rule,) = (each for each in RULES if each.name == name)
+    found = st.sampled_from([model_id for model_id in MODELS if standing(model_id).id in rule.models])
+    KNOWN_TO_DRAW_TEXTS.add(found)
+    return found

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
@@ -18,8 +18,24 @@ from converse_harness.literals import FamilyName
 from converse_harness.stream.chunk import ByFamily, Cutter, chunk, cut_message
 from converse_strategies.basics import Texts, chosen, composite
 from converse_strategies.message.answer_end import ADDITIONAL, TAIL_SIZE, draw_stop_reason, read_options
-from converse_strategies.message.answer_plan import HEAD_SIZE, Maker, even_pieces, maker_of, plan_of, sent_by
-from converse_strategies.message.blocks import Block, assistant_messages, draw_part, rename_tools, streamable
+from converse_strategies.message.answer_plan import (
+    HEAD_SIZE,
+    MOST_DELTAS,
+    Maker,
+    even_pieces,
+    maker_of,
+    plan_of,
+    sent_by,
+)
+from converse_strategies.message.blocks import (
+    TEXT_ALONE,
+    Block,
+    assistant_messages,
+    draw_part,
+    rename_tools,
+    streamable,
+)
+from converse_strategies.observing import aim, tell_answer
 
 Event = dict[str, Any]
 
@@ -43,8 +59,9 @@ return and a line feed, and inside an escaped surrogate pair. `_SEAM` is used if
 rest of the text. It matches beside white space and between two equal characters.
 """
 
-_LONG: Final = 256
-"""A text of this length or more, in characters, is sometimes cut into many pieces of equal length."""
+_EVEN_FROM: Final = 128
+_EVEN_TO: Final = _SKIPS
+"""If the first byte for `cut` is in this range, the pieces have equal lengths."""
 
 _NO_ARGUMENTS: Final[Sequence[Sequence[str]]] = ([], ["{}"], [""], ["", "{}"], ["{", "}"])
 """The ways in which models stream an empty tool input."""
@@ -54,9 +71,10 @@ _JSON_STYLES: Final[Sequence[Mapping[str, Any]]] = (
     {"ensure_ascii": False, "separators": (",", ":")},
     {"ensure_ascii": True},
     {"ensure_ascii": False, "indent": 1},
+    {"ensure_ascii": True},
 )
 """Keyword arguments of `json.dumps`, one dict for each style in which models write a tool input: spaced, compact,
-ASCII, indented.
+ASCII, indented. ASCII comes twice, because only there a delta can end within a surrogate pair.
 """
 
 
@@ -118,6 +136,7 @@ def chunked_messages(
     """
     chosen("chunked_messages", "kinds", kinds, streamable())
     message = draw(assistant_messages(kinds=kinds, min_blocks=min_blocks, max_blocks=max_blocks, texts=texts))
+    tell_answer(message["content"])
     return ChunkedMessage(message, draw(chunkings(message)))
 
 
@@ -163,17 +182,18 @@ def cut(text: str, cuts: bytes) -> list[str]:
     A byte below 160 ends the current piece after 1 to 16 more characters. A byte from 160 to 223 ends the piece at one
     of the next four seams: positions at which many consumers do not expect a cut, such as between `\r` and `\n`. If
     there is no seam, it acts like a byte below 160. A byte from 224 to 239 lengthens the piece by 16 to 256 characters
-    and does not end it. A byte from 240 on ends the piece at once, so two such bytes in a row make an empty piece. Thus
-    every way to cut a text of less than 256 characters is possible.
+    and does not end it. A byte from 240 on ends the piece at once, so two such bytes in a row make an empty piece.
 
-    A text of 256 or more characters is cut into pieces of equal length if the first byte is 16 or more. There are at
-    most 8 pieces if this byte is below 128, otherwise at most 250. b"" leaves the text whole.
+    If the first byte is 128 to 223, this byte alone decides: the pieces have equal lengths. Most such bytes make few
+    pieces, and 223 makes up to 250. b"" leaves the text whole.
 
     >>> cut("forty-two", bytes([4, 0, 255, 1]))
     ['forty', '-', '', 'tw', 'o']
     """
-    if len(text) >= _LONG and cuts and cuts[0] >= _LONGEST:
-        return even_pieces(text, cuts[0])
+    if text and cuts and _EVEN_FROM <= cuts[0] < _EVEN_TO:
+        return even_pieces(
+            text, 1 + (cuts[0] - _EVEN_FROM) ** 2 * (MOST_DELTAS - 1) // (_EVEN_TO - 1 - _EVEN_FROM) ** 2
+        )
     pieces: list[str] = []
     start = end = 0
     for byte in cuts:
@@ -222,6 +242,7 @@ def stream_events(
     family: FamilyName | None = None,
     traces: st.SearchStrategy[dict[str, Any]] | None = None,
     unfinished: bool = False,
+    target: Literal["events", "blocks", "characters"] | None = None,
 ) -> list[Event]:
     """Complete streams that ConverseStream could send, from messageStart to metadata, as AWS event dicts.
 
@@ -233,11 +254,12 @@ def stream_events(
     do. The streams contain no exceptions, the token counts of `usage` add up, and by default an answer that a guardrail
     blocked stops with `guardrail_intervened`.
 
-    Without `max_blocks`, there are usually at most three blocks. However, one stream in ten is long: it has at least
-    twelve blocks, or an additional block of up to 10,000 characters and 250 deltas. If `texts` is given, no text is
-    long. If `unfinished` is true, some streams that stop with `max_tokens` end in the middle of a tool's input.
-    `assemble` raises StreamOrderError for them, because such an input is not JSON. Raises InvalidArgument, when drawn,
-    for an unknown kind or family.
+    Most streams have a text. Without `max_blocks`, there are usually at most three blocks, but one stream in ten
+    has up to 29 more. In one of eight, a text or a tool input has up to 10,000 characters more, in up to 250 deltas. If
+    `texts` is given, no text is long. If `unfinished` is true, some streams that stop with `max_tokens` end in the
+    middle of a tool's input. `assemble` raises StreamOrderError for them, because such an input is not JSON. With
+    `target`, hypothesis searches for streams with as many events, blocks or characters as possible, as
+    `hypothesis.target` does. Raises InvalidArgument, when drawn, for an unknown kind or family.
 
     >>> from hypothesis import find
     >>> [next(iter(event)) for event in find(stream_events(), lambda events: True)]
@@ -253,13 +275,18 @@ def stream_events(
     if maker is not None and kinds is None:
         wanted = sent_by(maker, wanted)
     drawn = draw(_HEAD_AND_TAIL)
-    plan = plan_of(drawn, wanted, any_text=texts is None, any_number=max_blocks is None, maker=maker)
-    blocks = _streamed(plan.kinds, texts, plan.maker, model)
+    room = max_blocks is None or max_blocks > 0
+    plan = plan_of(drawn, wanted, any_text=texts is None, any_number=max_blocks is None, room=room, maker=maker)
     least, most = plan.size(min_blocks, max_blocks)
-    parts = plan.repeated(draw(st.lists(blocks, min_size=least, max_size=most)))
-    more = plan.long_block()
-    if more is not None:
-        parts.append([(more, _cut(more, _LongCutter(plan.deltas) if model is None else ByFamily(model, {})))])
+    text = [_draw_streamed(draw, TEXT_ALONE, texts, plan.maker, model)] if plan.talks else []
+    parts = draw(st.lists(_streamed(plan.kinds, texts, plan.maker, model), min_size=least, max_size=most))
+    parts = plan.ordered(text, parts, lambda part: next(iter(part[0][0])), _is_small)
+    streamed = [each for part in parts for each in part]
+    longer = plan.lengthened([block for block, _ in streamed])
+    if longer is not None:
+        block = streamed[longer][0]
+        again = _cut(block, _LongCutter(plan.deltas) if model is None else ByFamily(model, {}))
+        streamed[longer][1][:] = again
     events, content = _joined(parts)
     options = read_options(draw, drawn[HEAD_SIZE:], traces)
     reason = draw_stop_reason(draw, "stream_events", content, options, stop_reasons, traces)
@@ -271,11 +298,13 @@ def stream_events(
     stop = {"stopReason": reason}
     if ADDITIONAL in options:
         stop[ADDITIONAL] = options.pop(ADDITIONAL)
-    return [{"messageStart": {"role": "assistant"}}, *events, {"messageStop": stop}, {"metadata": options}]
+    tell_answer(content, reason)
+    whole = [{"messageStart": {"role": "assistant"}}, *events, {"messageStop": stop}, {"metadata": options}]
+    aim(target, whole)
+    return whole
 
 
-@composite
-def _streamed(
+def _draw_streamed(
     draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts | None, maker: Maker, family: Family | None
 ) -> list[tuple[Block, list[Event]]]:
     """Draw one block, or the tool use and the result of a server tool. Return each block together with its events.
@@ -287,15 +316,24 @@ def _streamed(
     return [(block, _cut(block, cutter)) for block in draw_part(draw, kinds, texts, maker)]
 
 
+_streamed = composite(_draw_streamed)
+
+
+def _is_small(part: list[tuple[Block, list[Event]]]) -> bool:
+    return sum(len(events) for _, events in part) <= _SMALL
+
+
+_SMALL: Final = 20
+"""Blocks of more events are not repeated."""
+
+
 def _cut(block: Block, cutter: Cutter) -> list[Event]:
     return list(cut_message({"role": "assistant", "content": [block]}, cutter))[1:]
 
 
 @dataclass(frozen=True, slots=True)
 class _LongCutter:
-    """A Cutter, which cuts messages into deltas, for long blocks. It draws nothing; `deltas` is the byte for
-    `even_pieces`.
-    """
+    """A Cutter for long blocks. It cuts messages into deltas, and draws nothing. `deltas` is the number of deltas."""
 
     deltas: int
 

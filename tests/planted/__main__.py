@@ -3,7 +3,7 @@
 import argparse
 
 from tests.planted.bugs import BUGS
-from tests.planted.finding import SEARCHES, finds, table
+from tests.planted.finding import EXAMPLES, SEARCHES, finds, first_example, table, when
 
 
 def main() -> None:
@@ -13,8 +13,14 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5, help="how often each search is made (5)")
     parser.add_argument("--examples", type=int, default=100, help="the examples of one search (100)")
     parser.add_argument("--search", action="append", choices=SEARCHES, help="a strategy; can be given again (all)")
+    parser.add_argument("--when", action="store_true", help="how many bugs stream_events finds with how many examples")
     arguments = parser.parse_args()
     chosen = [bug for bug in BUGS if not arguments.names or bug.name in arguments.names]
+    if arguments.when:
+        seeds = range(arguments.seeds)
+        streams = SEARCHES["stream_events"]()
+        print(when({bug: [first_example(streams, bug, number, EXAMPLES[-1]) for number in seeds] for bug in chosen}))
+        return
     searches = arguments.search or list(SEARCHES)
     found = {
         bug: {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -38,6 +38,18 @@ def finds(strategy: st.SearchStrategy[Any], bug: Bug, number: int, examples: int
     return counterexample(strategy, load(bug.consumer, bug), number, examples) is not None
 
 
+def first_example(strategy: st.SearchStrategy[Any], bug: Bug, number: int, examples: int) -> int | None:
+    """How many examples a property needs to find the bug with this seed; None if `examples` are too few."""
+    read, drawn = load(bug.consumer, bug), 0
+
+    def counted(events: Iterable[Event]) -> Any:
+        nonlocal drawn
+        drawn += 1
+        return read(events)
+
+    return None if counterexample(strategy, counted, number, examples) is None else drawn
+
+
 class _Found(Exception):
     """The consumer disagrees with the reference."""
 
@@ -70,6 +82,22 @@ def counterexample(
     except _Found:
         return last
     return None
+
+
+EXAMPLES: Final = (10, 30, 100, 300, 1000)
+
+
+def when(needed: Mapping[Bug, Sequence[int | None]]) -> str:
+    """Rows of a Markdown table: numbers of examples, and how many of the bugs most seeds find with as many."""
+    often = {
+        examples: sum(
+            sum(each is not None and each <= examples for each in counts) * 2 > len(counts)
+            for counts in needed.values()
+        )
+        for examples in EXAMPLES
+    }
+    rows = [f"| {examples:,} | {count} of {len(needed)} |" for examples, count in often.items()]
+    return "\n".join(["| examples | bugs found by most seeds |", "|---|---|", *rows])
 
 
 def table(found: Mapping[Bug, Mapping[str, int]], seeds: int) -> str:

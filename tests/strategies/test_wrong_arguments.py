@@ -37,6 +37,7 @@ WRONG: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("max_blocks", "index"), (-1, 1.5, "x", True)),
     **dict.fromkeys(("unfinished", "stream"), (None, 5, "x")),
     "cached": (5, "x"),
+    "target": (5, "event", ["events"]),
     "locale": (None, 5, "xx_YY"),
     "family": (5, "amazon"),
     "document": (5, "x", {}),

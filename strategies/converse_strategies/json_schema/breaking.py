@@ -216,6 +216,7 @@ BREAKS: Final[Mapping[str, Break]] = {
     "pattern": lambda said, value: ["", "!", f"{value}!", f"!{value}"],
     "format": lambda said, value: ["", "!", f"{value}!", f"!{value}"],
     "items": _below,
+    "additionalItems": _below,
     "prefixItems": _below,
     "contains": lambda said, value: [[]],
     "minItems": lambda said, value: [value[: said - 1]],

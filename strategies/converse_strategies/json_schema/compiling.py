@@ -169,7 +169,7 @@ class Compiler:
         `maxItems`.
         """
         low, high = scalars.sizes(nodes, "minItems", "maxItems")
-        first = max((len(node.keywords.get("prefixItems", ())) for node in nodes), default=0)
+        first = max((node.count_of_tuple() for node in nodes), default=0)
         rest = [node for each in nodes for node in each.at_item(first)]
         return Items(
             prefix=[self._choice(node for each in nodes for node in each.at_item(at)) for at in range(first)],

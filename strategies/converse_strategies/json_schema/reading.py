@@ -56,6 +56,10 @@ def _are_schemas(value: object) -> bool:
     return is_object(value) and all(map(is_schema, value.values()))
 
 
+def _is_list(value: object) -> bool:
+    return is_array(value) and bool(value) and all(map(is_schema, value))
+
+
 def _is_pattern(value: object) -> bool:
     try:
         return isinstance(value, str) and bool(compiled(value))
@@ -80,9 +84,10 @@ TAKES: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
         lambda value: isinstance(value, str) and (value == "#" or value.startswith("#/")),
     ),
     "schema": ("a schema: an object, true or false", is_schema),
-    "schemas": (
-        "a list of at least one schema",
-        lambda value: is_array(value) and bool(value) and all(map(is_schema, value)),
+    "schemas": ("a list of at least one schema", _is_list),
+    "schema or schemas": (
+        "a schema: an object, true or false; in draft-04 to 2019-09, as `$schema` says, also a list of them: a tuple",
+        lambda value: is_schema(value) or _is_list(value),
     ),
     "schemas by name": ("an object whose values are schemas", _are_schemas),
     "schemas by pattern": (
@@ -125,7 +130,8 @@ KEYWORDS: Final[Mapping[str, Keyword]] = {
     "maxLength": Keyword("count", "string"),
     "pattern": Keyword("pattern", "string"),
     "format": Keyword("text", "string"),
-    "items": Keyword("schema", "array"),
+    "items": Keyword("schema or schemas", "array"),
+    "additionalItems": Keyword("schema", "array"),
     "prefixItems": Keyword("schemas", "array"),
     "contains": Keyword("schema", "array"),
     "minItems": Keyword("count", "array"),
@@ -188,18 +194,38 @@ def compiled(pattern: str) -> re.Pattern[str]:
         raise InvalidArgument(f"{pattern!r} is {error}; give {_PATTERN}.") from error
 
 
-def _keywords(path: str, schema: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+_WITH_TUPLES: Final = re.compile(r"draft-0[3467]|draft/2019-09")
+"""Found in `$schema` of the drafts in which a list under `items` says what the first items are: a tuple. Libraries that
+make tools from zod's schemas write draft-07.
+"""
+
+
+def _has_tuples(root: object) -> bool:
+    """Whether the whole schema `root` is written in a draft in which `items` may be a list."""
+    return is_object(root) and bool(_WITH_TUPLES.search(str(root.get("$schema", ""))))
+
+
+def _keywords(path: str, schema: dict[str, Any], *, has_tuples: bool) -> Iterator[tuple[str, Any]]:
     for name, value in schema.items():
         if name in ANNOTATIONS or name.startswith("x-"):
             continue
-        if name not in KEYWORDS:
+        if name not in KEYWORDS or (name == "additionalItems" and not has_tuples):
+            known = [each for each in KEYWORDS if has_tuples or each != "additionalItems"]
             raise InvalidArgument(
                 f"{path} has the keyword {name!r}, and no values are made for it. Leave it out, or write what it says "
-                f"with: {', '.join(KEYWORDS)}."
+                f"with: {', '.join(known)}."
             )
+        if name == "additionalItems" and not is_array(schema.get("items")):
+            continue  # it says something only beside a tuple
         what, is_right = TAKES[KEYWORDS[name].takes]
         if not is_right(value):
             raise InvalidArgument(f"{path}/{name} is {value!r}, and {name} takes {what}.")
+        if name == "items" and is_array(value) and not has_tuples:
+            raise InvalidArgument(
+                f"{path}/items is {value!r}, and items takes a schema: an object, true or false. A tuple is written "
+                'with prefixItems, or the whole schema says its draft: "$schema": '
+                '"http://json-schema.org/draft-07/schema#".'
+            )
         if name == "not" and is_object(value) and not _SIMPLE.union(ANNOTATIONS).issuperset(value):
             raise InvalidArgument(
                 f"{path}/not is {value!r}, and values are made for `not` only over {', '.join(sorted(_SIMPLE))}. "
@@ -221,7 +247,9 @@ class Node(SchemaPart):
             raise InvalidArgument(f"{path} is {schema!r}, and a schema is an object, true or false.")
         super().__init__(path, schema, schema if known is None else root)
         self.never = schema is False
-        self.keywords: Mapping[str, Any] = dict(_keywords(path, schema)) if is_object(schema) else {}
+        self.keywords: Mapping[str, Any] = (
+            dict(_keywords(path, schema, has_tuples=_has_tuples(self.root))) if is_object(schema) else {}
+        )
         self.known: dict[str, Any] = {} if known is None else known
         self.known[path] = self
 
@@ -235,6 +263,11 @@ class Node(SchemaPart):
     def entries(self) -> Iterator[tuple[str, Any]]:
         """Yield each keyword with its value, except a format that is not supported."""
         return ((name, value) for name, value in self.keywords.items() if name != "format" or value in FORMATS)
+
+    def count_of_tuple(self) -> int:
+        """Return the number of the items that have schemas of their own: in `prefixItems`, or in a list `items`."""
+        items = self.keywords.get("items")
+        return len(items) if is_array(items) else len(self.keywords.get("prefixItems", ()))
 
     def targets(self) -> Sequence[Self]:
         """Return a list: it contains the node to which `$ref` refers, or nothing if the node has no `$ref`.

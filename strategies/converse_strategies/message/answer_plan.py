@@ -1,11 +1,11 @@
-"""The plan of an answer: which company makes the model (models of one company send the same kinds of blocks), and what
-is long.
+"""The plan of an answer: which company makes the model (models of one company send the same kinds of blocks), whether
+there is a text, and what is long.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, NamedTuple
@@ -44,86 +44,121 @@ _CLAUDE_3: Final = CLAUDE._replace(types_tools=False)
 _MAKERS: Final = {"claude": CLAUDE, "claude-3": _CLAUDE_3, "nova": NOVA, "titan": _TITAN}
 """Name of a model family -> its maker. The maker of all other families is `OTHERS`."""
 
-HEAD_SIZE: Final = 5
+HEAD_SIZE: Final = 7
 HEADS: Final = st.binary(min_size=HEAD_SIZE, max_size=HEAD_SIZE)
 """Strategy for the argument `head` of `plan_of`. Zeros, the simplest bytes, mean a short answer of Claude."""
 
-_LONG_FROM: Final = 224
-"""If the second byte of the argument `head` of `plan_of` is at least this, a part of the answer is long (in one of ten
-draws).
-"""
-
-_FORMS: Final = ("text", "toolUse", "blocks")
 _UNITS: Final = ("0", "\U0001f600", "Zürich ", "a\r\n")
-"""Short texts. A long text consists of repetitions of one of them."""
+"""Short texts. What is added to a long text consists of repetitions of one of them."""
 
 MOST_DELTAS: Final = 250
 """The largest number of deltas in a long block; recorded blocks have up to 170."""
 
-_TEXT: Final = (2000, 32)
-_INPUT: Final = (4097, 16)
-"""The length of a long tool input, in characters, is the first number plus the second number times `AnswerPlan.length`.
-`_TEXT` contains the same two numbers for a long text.
-"""
+_MORE_FROM: Final = 230
+_MOST_BLOCKS: Final = 29
+"""If the second byte of a plan is at least `_MORE_FROM`, the blocks are repeated. This adds at most 29 blocks."""
+
+_LONGER_FROM: Final = 224
+_LONGEST: Final = 10_240
+"""If the third byte is at least `_LONGER_FROM`, a text or a tool input gets more characters, at most 10,240."""
+
+_ANYTHING_FROM: Final = 32
+_MORE_THAN_TEXT_FROM: Final = 40
+"""If the first byte is at least `_ANYTHING_FROM`, the answer has a block; besides a text, the other number counts."""
+
+_TALKS_FROM: Final = 12
+_TALKS: Final = "text"
+"""If the sixth byte is at least `_TALKS_FROM`, the answer has a block of this kind besides its other blocks."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerPlan:
     """The plan of an answer. `maker` makes the model; `kinds` are the kinds of blocks to draw.
 
-    If `usual` is true, the answer has at least one block. `form`, one of `_FORMS` or None, says what is long: a text, a
-    tool input, or the list of blocks. The bytes `length` and `deltas` determine the length of the long part and its
-    number of deltas. A long text repeats `unit`.
+    If `usual` is true, at least one block is drawn. If `talks` is true, a text comes besides the drawn blocks.
+    `more` is the number of blocks to add by repetition. `length` is the number of characters to add to one text or tool
+    input, `deltas` is the number of its deltas, at most 250, and `which` selects the block. `more` and `length` are
+    usually 0. As each is drawn as a number that stands in the place of the 0, hypothesis shrinks a long answer to
+    the short one that was drawn with it.
     """
 
     maker: Maker
     kinds: tuple[str, ...]
     usual: bool = False
-    form: str | None = None
+    talks: bool = False
+    more: int = 0
     length: int = 0
-    deltas: int = 0
-    unit: str = "0"
+    deltas: int = 1
+    which: int = 0
 
     def size(self, least: int, most: int | None) -> tuple[int, int]:
-        """Return the smallest and the largest number of blocks to draw.
+        """Return the smallest and the largest number of blocks to draw, besides the text of an answer that `talks`.
 
-        These are `least` and `most`; without `most`, the largest is three or, if that is more, `least`. If `least` is 0
-        and `usual` is true (in seven of eight plans), the smallest is 1.
+        With this text there are `least` to `most` blocks; without `most`, at most three or, if that is more, `least`.
+        If `usual` is true, the smallest is at least 1.
         """
-        found = max(least, 3) if most is None else most
-        return (min(1, found) if least == 0 and self.usual else least), found
+        found = (max(least, 3) if most is None else most) - self.talks
+        low = max(least - self.talks, 0)
+        return (min(1, found) if low == 0 and self.usual else low), found
 
-    def repeated(self, parts: list[Any]) -> list[Any]:
-        """Return `parts`; if `form` is `blocks`, repeat them until there are at least twelve."""
-        if self.form != "blocks" or not parts:
-            return parts
-        more = range(12 + self.length % 5 - len(parts))
-        return [*parts, *(copy.deepcopy(parts[place % len(parts)]) for place in more)]
+    def ordered(
+        self, text: list[Any], parts: list[Any], kind: Callable[[Any], str], is_small: Callable[[Any], bool]
+    ) -> list[Any]:
+        """Return the parts with the text, if there is one, where models send it: after reasoning, before anything else.
 
-    def long_block(self) -> Block | None:
-        """Return the long block that is added after the drawn blocks, or None if the plan has no such block."""
-        if self.form == "text":
-            return {"text": self._long(_TEXT)}
-        if self.form == "toolUse":
-            use = {"toolUseId": "tooluse_aaaaaaaaaaaaaaaaaaaaaa", "name": "0", "input": {"0": self._long(_INPUT)}}
-            return {"toolUse": {**use, **tool_type(self.maker)}}
-        return None
+        `kind` returns the kind of the first block of a part. As many copies of small parts
+        follow as `more` says.
+        """
+        place = 1 if parts and kind(parts[0]) == "reasoningContent" else 0
+        found = [*parts[:place], *text, *parts[place:]]
+        small = [part for part in found if is_small(part)] if self.more else []
+        if not small:
+            return found
+        # Not in turn: with two parts, every second block would be the same, and a consumer could exchange them unseen.
+        return [*found, *(copy.deepcopy(small[at * (at + 1) // 2 % len(small)]) for at in range(self.more))]
 
-    def _long(self, sizes: tuple[int, int]) -> str:
-        size = sizes[0] + sizes[1] * self.length
-        return (self.unit * (size // len(self.unit) + 1))[:size]
+    def lengthened(self, content: Sequence[Block]) -> int | None:
+        """Make one text or tool input of `content` longer, and return its place; return None if `length` is 0.
+
+        It is also None if there is no text, and no tool use that a client must run.
+        """
+        if not self.length:
+            return None
+        texts = [place for place, block in enumerate(content) if "text" in block]
+        tools = [place for place, block in enumerate(content) if _is_for_a_client(block)]
+        places = (texts if self.which % 3 == 0 else tools) or texts or tools
+        if not places:
+            return None
+        place = places[self.which // 3 % len(places)]
+        unit = _UNITS[self.which // 16 % len(_UNITS)]
+        more = (unit * (self.length // len(unit) + 1))[: self.length]
+        if "text" in content[place]:
+            content[place]["text"] += more
+        else:
+            given = content[place]["toolUse"]["input"]
+            name = next((name for name, value in given.items() if isinstance(value, str)), _unused(given))
+            given[name] = given.get(name, "") + more
+        return place
 
 
-def even_pieces(text: str, byte: int) -> list[str]:
-    """Cut `text` into equally long pieces; the last may be shorter.
+def _is_for_a_client(block: Block) -> bool:
+    return "toolUse" in block and block["toolUse"].get("type", "tool_use") == "tool_use"
 
-    `byte` determines the number of pieces: at most 8 for a byte below 128, otherwise at most 250.
 
-    >>> [len(piece) for piece in even_pieces("forty-two" * 10, 255)[:3]]
-    [1, 1, 1]
+def _unused(names: Mapping[str, Any]) -> str:
+    name = "a"
+    while name in names:
+        name += "a"
+    return name
+
+
+def even_pieces(text: str, number: int) -> list[str]:
+    """Cut `text` into at most `number` equally long pieces; the last may be shorter.
+
+    >>> even_pieces("forty-two", 2)
+    ['forty', '-two']
     """
-    wanted = 1 + byte % 8 if byte < 128 else min(MOST_DELTAS, 180 + byte - 128)
-    size = -(-len(text) // wanted)
+    size = -(-len(text) // number)
     return [text[start : start + size] for start in range(0, len(text), size)]
 
 
@@ -141,13 +176,19 @@ def maker_of(family: Family) -> Maker:
 
 
 def plan_of(
-    head: Sequence[int], kinds: tuple[str, ...], *, any_text: bool, any_number: bool, maker: Maker | None = None
+    head: Sequence[int],
+    kinds: tuple[str, ...],
+    *,
+    any_text: bool,
+    any_number: bool,
+    room: bool,
+    maker: Maker | None = None,
 ) -> AnswerPlan:
     """Read the drawn bytes `head` as a plan for an answer with blocks of some of `kinds`.
 
-    A text or a tool input is long only if `any_text` is true. Many blocks or an additional long block are possible only
-    if `any_number` is true. Thus the plan never contradicts the user's arguments. Without `maker`, the plan is for
-    Claude or Nova, and leaves out the kinds that this maker's models never send.
+    A text or a tool input is long only if `any_text` is true. Many blocks are possible only if `any_number` is true,
+    and a text besides the other blocks only if `room` is true. Thus the plan never contradicts the user's arguments.
+    Without `maker`, the plan is for Claude or Nova, and leaves out the kinds that this maker's models never send.
     """
     if maker is None:
         maker = (CLAUDE, NOVA)[head[0] & 1]
@@ -155,13 +196,22 @@ def plan_of(
             maker = NOVA
         kinds = sent_by(maker, kinds)
     maker = maker._replace(types_tools=maker.types_tools and bool(head[0] & 2))
-    usual = head[0] >= 32
-    if head[1] < _LONG_FROM or not any_number:
-        return AnswerPlan(maker, kinds, usual)
-    form = _FORMS[head[1] % len(_FORMS)]
-    if form != "blocks" and (not any_text or form not in kinds):
-        return AnswerPlan(maker, kinds, usual)
-    return AnswerPlan(maker, kinds, usual, form, head[2], head[3], _UNITS[head[4] % len(_UNITS)])
+    talks = room and _TALKS in kinds and head[5] >= _TALKS_FROM
+    return AnswerPlan(
+        maker,
+        kinds,
+        usual=head[0] >= (_MORE_THAN_TEXT_FROM if talks else _ANYTHING_FROM),
+        talks=talks,
+        more=_rarely(head[1], 255, _MORE_FROM, _MOST_BLOCKS) if any_number else 0,
+        length=_rarely(head[2], head[3], _LONGER_FROM, _LONGEST) if any_text else 0,
+        deltas=1 + head[4] * (MOST_DELTAS - 1) // 255,
+        which=head[6],
+    )
+
+
+def _rarely(first: int, second: int, least: int, most: int) -> int:
+    """Return a number of up to `most` that grows with the two bytes. It is 0 if the first byte is below `least`."""
+    return max(0, (first - least) * 256 + second + 1) * most // ((256 - least) * 256)
 
 
 @cache

@@ -14,7 +14,7 @@ from converse_strategies import basics
 from converse_strategies.basics import Texts, cached, chosen, composite, sampled
 from converse_strategies.message.blocks import Block, Message, assistant_messages, draw_block, rename_tools, streamable
 from converse_strategies.message.media import audios, documents, images, videos
-from converse_strategies.message.tools import cache_points, tool_results, tool_uses
+from converse_strategies.message.tools import cache_points, draw_tool_result, draw_tool_use
 
 MAX_DOCUMENTS: Final = 5
 MAX_IMAGES: Final = 20
@@ -196,14 +196,32 @@ def conversations(
     >>> [message["role"] for message in find(conversations(min_turns=1), lambda messages: True)]
     ['user', 'assistant', 'user']
     """
+    return draw_conversation(draw, tools, min_turns, max_turns, kinds, texts)
+
+
+def draw_conversation(
+    draw: st.DrawFn,
+    tools: Sequence[Mapping[str, Any]] | None,
+    min_turns: int,
+    max_turns: int,
+    kinds: Collection[str] | None,
+    texts: Texts | None,
+) -> list[Message]:
+    """Draw a conversation as `conversations` does. For tools that are drawn, too, no strategy has to be built."""
     some = basics.visible_texts(texts)
     of_assistant, of_user = _kinds_of(kinds, tools)
     used = Used()
     opening = _draw_user_content(draw, of_user, some, 2, used)
-    specs = st.sampled_from(_specs(tools)) if tools else None
-    turns = draw(st.lists(_turn(of_assistant, of_user, some, specs, used), min_size=min_turns, max_size=max_turns))
+    specs = _specs(tools) if tools else None
+    turns: list[_Turn] = []
+    while len(turns) < max_turns and (len(turns) < min_turns or draw(_MORE)):
+        turns.append(_draw_turn(draw, of_assistant, of_user, some, specs, used))
     rename_tools([use, result] for turn in turns for use, result in turn.tools)
     return [{"role": "user", "content": opening}, *(message for turn in turns for message in turn.messages)]
+
+
+_MORE: Final = st.booleans()
+"""Whether another turn or block comes. In this form hypothesis can shrink by leaving it out, as in lists."""
 
 
 class _Turn(NamedTuple):
@@ -215,16 +233,18 @@ class _Turn(NamedTuple):
     tools: list[tuple[dict[str, Any], dict[str, Any]]]
 
 
-@composite
-def _turn(
+def _draw_turn(
     draw: st.DrawFn,
     of_assistant: tuple[str, ...],
     of_user: tuple[str, ...],
     texts: Texts,
-    specs: st.SearchStrategy[Any] | None,
+    specs: Sequence[Mapping[str, Any]] | None,
     used: Used,
 ) -> _Turn:
-    answer = sorted(draw(st.lists(_block(of_assistant, texts, specs), min_size=1, max_size=3)), key=_place)
+    answer = [_draw_answer_block(draw, of_assistant, texts, specs)]
+    while len(answer) < _MOST_BLOCKS and draw(_MORE):
+        answer.append(_draw_answer_block(draw, of_assistant, texts, specs))
+    answer.sort(key=_place)
     uses = [block["toolUse"] for block in answer if "toolUse" in block]
     results = [_result(draw, use, used) for use in uses]
     content = [{"toolResult": result} for result in results]
@@ -246,14 +266,20 @@ def _place(block: Block) -> int:
     return {"reasoningContent": 0, "toolUse": 2}.get(next(iter(block)), 1)
 
 
-@composite
-def _block(draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts, specs: st.SearchStrategy[Any] | None) -> Block:
+_MOST_BLOCKS: Final = 3
+
+
+def _draw_answer_block(
+    draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts, specs: Sequence[Mapping[str, Any]] | None
+) -> Block:
     kind = draw(sampled(kinds))
-    return {"toolUse": draw(tool_uses(spec=specs))} if kind == "toolUse" else draw_block(draw, kind, texts)
+    if kind != "toolUse":
+        return draw_block(draw, kind, texts)
+    return {"toolUse": draw_tool_use(draw, specs[draw(st.integers(0, len(specs) - 1))] if specs else None)}
 
 
 def _result(draw: st.DrawFn, use: Mapping[str, Any], used: Used) -> dict[str, Any]:
-    result = draw(tool_results(use))
+    result = draw_tool_result(draw, use["toolUseId"])
     result["content"] = [item for item in result["content"] if used.has_room(item)] or [{"text": "0"}]
     return result
 

@@ -95,7 +95,11 @@ def tool_uses(
     >>> find(tool_uses(weather), lambda use: True)
     {'toolUseId': 'tooluse_aaaaaaaaaaaaaaaaaaaaaa', 'name': 'get_weather', 'input': {'city': None}}
     """
-    given = draw(spec) if isinstance(spec, st.SearchStrategy) else spec
+    return draw_tool_use(draw, draw(spec) if isinstance(spec, st.SearchStrategy) else spec, texts)
+
+
+def draw_tool_use(draw: st.DrawFn, given: Spec | None, texts: Texts | None = None) -> dict[str, Any]:
+    """Draw a tool use as `tool_uses` does. For a spec that is drawn, too, no strategy has to be built."""
     use: Json = {"toolUseId": draw(basics.tool_use_ids()), **draw(basics.tool_use_types())}
     if given is None:
         return {**use, "name": draw(basics.tool_names()), "input": draw(basics.json_objects())}
@@ -161,9 +165,16 @@ def tool_results(
     """
     allowed = basics.chosen("tool_results", "kinds", kinds, tuple(RESULTS))
     given = draw(tool_use) if isinstance(tool_use, st.SearchStrategy) else tool_use
-    result: Json = {"toolUseId": draw(basics.tool_use_ids()) if given is None else _id(given)}
+    return draw_tool_result(draw, draw(basics.tool_use_ids()) if given is None else _id(given), allowed, texts)
+
+
+def draw_tool_result(
+    draw: st.DrawFn, name: str, kinds: tuple[str, ...] | None = None, texts: Texts | None = None
+) -> dict[str, Any]:
+    """Draw the result of the tool use with the id `name`, as `tool_results` does. No strategy has to be built."""
+    result: Json = {"toolUseId": name}
     status = draw(_STATUSES)
-    several = draw(st.lists(sampled(allowed), min_size=int(status == "error"), max_size=3))
+    several = draw(_several_kinds(tuple(RESULTS) if kinds is None else kinds, int(status == "error")))
     result["content"] = [{kind: draw(RESULTS[kind](texts))} for kind in several]
     names: set[str] = set()
     for document in (item["document"] for item in result["content"] if "document" in item):
@@ -171,6 +182,11 @@ def tool_results(
     if status is not None:
         result["status"] = status
     return result
+
+
+@cached
+def _several_kinds(kinds: tuple[str, ...], least: int) -> st.SearchStrategy[list[str]]:
+    return st.lists(sampled(kinds), min_size=least, max_size=3)
 
 
 @composite
@@ -184,7 +200,7 @@ def tool_configs(draw: st.DrawFn, *, max_tools: int = 3, texts: Texts | None = N
     >>> find(tool_configs(), lambda config: "tool" in config.get("toolChoice", {}))["toolChoice"]
     {'tool': {'name': '0'}}
     """
-    specs = draw(st.lists(tool_specs(texts=texts), min_size=1, max_size=max_tools, unique_by=_name_of))
+    specs = draw(_different_specs(texts, max_tools))
     found: list[Json] = [{"toolSpec": spec} for spec in specs]
     names = [_name_of(spec) for spec in specs]
     bits = draw(_BITS)
@@ -195,8 +211,13 @@ def tool_configs(draw: st.DrawFn, *, max_tools: int = 3, texts: Texts | None = N
         found.append({"cachePoint": draw(cache_points())})
     config: Json = {"tools": found}
     if bits & 1:
-        config["toolChoice"] = draw(tool_choices(names))
+        config["toolChoice"] = _draw_choice(draw, names)
     return config
+
+
+@cached
+def _different_specs(texts: Texts | None, most: int) -> st.SearchStrategy[list[Json]]:
+    return st.lists(tool_specs(texts=texts), min_size=1, max_size=most, unique_by=_name_of)
 
 
 @composite
@@ -213,8 +234,11 @@ def tool_choices(
     >>> [find(tool_choices(["f"]), lambda choice, kind=kind: kind in choice) for kind in ("auto", "any", "tool")]
     [{'auto': {}}, {'any': {}}, {'tool': {'name': 'f'}}]
     """
-    names = None if tool_config is None else _names(tool_config)
-    kind = draw(st.sampled_from(("auto", "any") if names == [] else ("auto", "any", "tool")))
+    return _draw_choice(draw, None if tool_config is None else _names(tool_config))
+
+
+def _draw_choice(draw: st.DrawFn, names: list[str] | None) -> dict[str, dict[str, Any]]:
+    kind = draw(sampled(("auto", "any") if names == [] else ("auto", "any", "tool")))
     if kind != "tool":
         return {kind: {}}
     return {"tool": {"name": draw(basics.tool_names() if names is None else st.sampled_from(names))}}

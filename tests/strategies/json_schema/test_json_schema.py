@@ -29,6 +29,8 @@ Json = dict[str, Any]
 
 CHECKER = jsonschema.Draft202012Validator.FORMAT_CHECKER
 
+DRAFT_7 = {"$schema": "http://json-schema.org/draft-07/schema#"}
+
 # A schema for each keyword: without the keyword, values that break it would be drawn.
 SAMPLES: Mapping[str, Json] = {
     "$ref": {"$ref": "#/$defs/a~1b%20c", "$defs": {"a/b c": {"type": "integer"}}},
@@ -49,6 +51,12 @@ SAMPLES: Mapping[str, Json] = {
     "pattern": {"type": "string", "pattern": "a[0-9]b"},
     "format": {"type": "string", "format": "date"},
     "items": {"type": "array", "items": {"type": "boolean"}},
+    "additionalItems": {
+        **DRAFT_7,
+        "type": "array",
+        "items": [{"type": "null"}],
+        "additionalItems": {"type": "boolean"},
+    },
     "prefixItems": {"type": "array", "prefixItems": [{"type": "null"}, {"type": "string"}]},
     "contains": {"type": "array", "contains": {"const": 5}},
     "minItems": {"type": "array", "minItems": 2},
@@ -185,7 +193,8 @@ REAL: Mapping[str, Json] = {
 
 
 def of(schema: Any) -> Any:
-    return jsonschema.Draft202012Validator(schema, format_checker=CHECKER)
+    chosen: Any = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
+    return chosen(schema, format_checker=CHECKER)
 
 
 def check(schema: Json, times: float = 1) -> list[Any]:
@@ -326,7 +335,8 @@ def test_broken_values_of_generated_schemas(data: st.DataObject) -> None:
 
 @given(st.data())
 def test_our_checks_agree_with_jsonschema(data: st.DataObject) -> None:
-    schema = {"properties": {"x": data.draw(st.sampled_from(list(SAMPLES.values())))}}
+    sample = data.draw(st.sampled_from(list(SAMPLES.values())))
+    schema = {"properties": {"x": sample}, **(DRAFT_7 if "$schema" in sample else {})}
     if "$ref" in str(schema):
         schema["$defs"] = SAMPLES["$ref"]["$defs"]
     value = {
@@ -417,6 +427,15 @@ def test_values_that_hold_themselves_in_many_ways_stay_small(schema: Json) -> No
         ({"type": "object", "properties": {"a": {}}, "minProperties": 2}, lambda value: "" in value),
         ({"type": "array", "items": {"type": "integer"}, "contains": {"const": 5}}, lambda value: value[0] != 5),
         ({"type": "array", "prefixItems": [{"const": 1}], "items": {"const": 2}}, lambda value: value == [1, 2, 2]),
+        (
+            {**DRAFT_7, "type": "array", "items": [{"const": 1}], "additionalItems": {"const": 2}},
+            lambda value: value == [1, 2, 2],
+        ),
+        (
+            {**DRAFT_7, "type": "array", "items": [{"const": 1}, {}], "additionalItems": False},
+            lambda value: len(value) == 2,
+        ),
+        ({**DRAFT_7, "type": "array", "items": {"const": 1}, "additionalItems": False}, lambda value: value == [1, 1]),
         ({"type": "number"}, lambda value: value != int(value)),
         ({"type": "number", "multipleOf": 0.01}, lambda value: value != int(value)),
         ({"not": {"type": "integer"}}, lambda value: isinstance(value, float)),
@@ -476,6 +495,8 @@ def test_edges(schema: Json) -> None:
         ({"multipleOf": 0}, "takes a number above 0"),
         ({"type": "date"}, "#/type is 'date', and type takes one of null, boolean"),
         ({"items": [{}]}, "items takes a schema"),
+        ({**DRAFT_7, "items": []}, "items takes a schema"),
+        ({"items": {}, "additionalItems": {}}, "the keyword 'additionalItems'"),
         ({"enum": []}, "at least one value"),
         ({"required": [1]}, "a list of strings"),
         ({"pattern": "\\p{L}"}, "a regular expression that Python's re can read"),
