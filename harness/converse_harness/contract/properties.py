@@ -18,6 +18,7 @@ from converse_harness.faults import FAULTS
 from converse_harness.reply.body import ErrorBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.grammar import ERROR_FRAME
+from converse_strategies.values.lookalikes import LOOK_ALIKES
 
 if TYPE_CHECKING:
     from hypothesis.database import ExampleDatabase
@@ -101,6 +102,28 @@ _LONG_INPUT: Final = json.dumps({"city": _LONG})
 
 _NUMBERS: Final = (2**53 + 1, 2**63, -(2**63) - 1, 2**64 + 1, 0.1 + 0.2, 1e-9, 123456789.123456789)
 
+_WIDE: Final[Mapping[str, Any]] = {
+    "city": "Zürich",
+    "none": None,
+    "yes": True,
+    "no": False,
+    "zero": 0,
+    "seven": 7,
+    "seven as float": 7.0,
+    "half": 0.5,
+    "empty": "",
+    "nobody": [],
+    "nothing": {},
+    "one": ["item"],
+    "many": list(range(12)),
+    " spaced ": "key",
+    "deep": {"2": {"3": {"4": [{"6": "end"}]}}},
+}
+"""An input with as many arguments, items and levels as tools have, and with a value of each type."""
+
+_LOOKS: Final = [each.text for each in LOOK_ALIKES]
+"""Texts that look like a literal, a number, JSON, markup or an escape."""
+
 _TRACE: Final[Mapping[str, Any]] = {
     "guardrail": {"inputAssessment": {"abcdefghijkl": {"topicPolicy": {"topics": list[Any]()}}}},
     "promptRouter": {"invokedModelId": "arn:aws:bedrock:us-east-1::foundation-model/amazon.nova-lite-v1:0"},
@@ -126,6 +149,9 @@ _EXTREMES: Final[Sequence[tuple[frozenset[str], Callable[[], Reply]]]] = (
         ),
     ),
     (_TOOL, lambda: _stream(_tool(0, *_LONG_INPUT[:_DELTAS], _LONG_INPUT[_DELTAS:]), stop="tool_use")),
+    (_TEXT, lambda: _stream(_text(*(f"{text} " for text in _LOOKS)))),
+    (_TOOL, lambda: _stream(_tool(0, json.dumps({"city": "Bern", "looks": _LOOKS})), stop="tool_use")),
+    (_TOOL, lambda: _stream(_tool(0, json.dumps(_WIDE)), stop="tool_use")),
     (
         _TEXT | {"citationsContent"},
         lambda: _stream(_cited(_delta(text="")), _cited(), _cited(*_text("It ", "rains")), _text(".")),
