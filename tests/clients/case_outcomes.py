@@ -91,7 +91,7 @@ TOOLS: Final[Mapping[str, Row]] = {
         flow="MS CS0 CS1 D0 D1 D0 D1 CE0 CE1 ST MD",
     ),
     "tool_but_end_turn": asks(WEATHER, stop="end_turn", flow="MS CS0 D0x4 CE0 ST MD"),
-    "tool_raises": asks(("get_weather", '{"city": "Atlantis"}'), usage=(ASKED, 19), flow="MS CS0 D0x4 CE0 ST MD"),
+    "tool_raises": asks(("get_weather", '{"city": "Atlantis"}'), usage=(ASKED, 20), flow="MS CS0 D0x4 CE0 ST MD"),
     "tool_for_ever": asks(WEATHER, flow="MS CS0 D0x4 CE0 ST MD"),
     "tool_unknown": asks(("delete_everything", '{"sure": true}'), usage=(ASKED, 20), flow="MS CS0 D0x4 CE0 ST MD"),
     "server_tool_nova": alike(

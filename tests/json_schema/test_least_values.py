@@ -29,7 +29,8 @@ ONE = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["
 
 def check(schema: Any, value: Any) -> None:
     json.dumps(value, allow_nan=False)
-    jsonschema.Draft202012Validator(schema, format_checker=CHECKER).validate(value)
+    of_draft = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
+    of_draft(schema, format_checker=CHECKER).validate(value)
 
 
 WORDS = list(islice(words(1), 1000))

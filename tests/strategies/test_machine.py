@@ -359,7 +359,7 @@ def test_after_trouble_the_conversation_goes_on(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(ConversationMachine, "carry_on", noted)
     machine = weather_machine(Loop)
-    run_state_machine_as_test(machine, settings=settings(SHORT, max_examples=examples(0.4), derandomize=True))
+    run_state_machine_as_test(machine, settings=settings(SHORT, max_examples=examples(1.5), derandomize=True))
     assert before
     assert before <= {*TROUBLES} - {"throttle"}
 

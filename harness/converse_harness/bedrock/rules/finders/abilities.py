@@ -9,6 +9,7 @@ from typing import Final
 from converse_harness import bedrock
 from converse_harness.bedrock.models import MODELS, Ability, bare
 from converse_harness.bedrock.rules.request import RuleRequest, RuleViolation, needs
+from converse_harness.json_values import member_of
 from converse_harness.words import is_blank
 
 _WITHOUT_ROWS: Final = ("luma", "stability", "twelvelabs")
@@ -75,7 +76,7 @@ def tiers_that_are_none(asked: RuleRequest) -> bool:
     """Whether the request's service tier is not in the enum of AWS's API model."""
     if not bedrock.has_member("ConverseRequest", "serviceTier"):
         return False
-    tier = asked.body.get("serviceTier", {}).get("type")
+    tier = member_of(asked.body, "serviceTier", "type")
     return isinstance(tier, str) and tier not in bedrock.shape("ServiceTierType").enum
 
 
