@@ -18,6 +18,7 @@ from converse_harness.faults import FAULTS
 from converse_harness.reply.body import ErrorBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.grammar import ERROR_FRAME
+from converse_harness.words import is_blank
 from converse_strategies.values.lookalikes import LOOK_ALIKES
 
 if TYPE_CHECKING:
@@ -395,7 +396,13 @@ def _then_whole(drawing: PropertyDraw) -> SearchStrategy[tuple[Reply, ...]]:
         and name not in drawing.without
     ]
     failing = drawing.failures() | drawing.faults(ends) if ends else drawing.failures()
-    return tuples(failing, drawing.answers())
+    # After two answers without a text, a consumer may give up.
+    return tuples(failing, drawing.answers().filter(_has_text))
+
+
+def _has_text(answer: Reply) -> bool:
+    deltas = (event["contentBlockDelta"]["delta"] for event in answer.events() if "contentBlockDelta" in event)
+    return any(not is_blank(delta.get("text", "")) for delta in deltas)
 
 
 _ALL: Final = (
