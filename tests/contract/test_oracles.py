@@ -108,7 +108,7 @@ def leaving(*, reads_all: bool = False, **given: Any) -> ConsumerContract:
     ("case", "given_by", "lost"),
     [
         ("reasoning_then_text", {"signatures": []}, "signatures"),
-        ("citation_web", {"citations": []}, "citations"),
+        ("citation_document", {"citations": []}, "citations"),
         ("text_basic", {"usage": {}}, "usage"),
         ("text_basic", {"content": []}, "content"),
     ],

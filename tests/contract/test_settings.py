@@ -254,7 +254,7 @@ def test_who_offers_no_tool_is_asked_for_none() -> None:
 
     left_out = {*TestAll.cases()} - {*TestTalks.cases()}
     assert {"tool_parallel", "stop_tool_use", "blocks_interleaved", "again_after_tool"} <= left_out
-    assert {"server_tool_nova", "text_basic", "cut_off", "reasoning_then_text"} <= {*TestTalks.cases()}
+    assert {"text_basic", "cut_off", "reasoning_then_text"} <= {*TestTalks.cases()}
     with fake_converse() as fake:
         assert "toolConfig" not in Target(fake, "Converse", offers_tool=offers_tool(TestTalks.kinds)).request
         assert "toolConfig" in Target(fake, "Converse", offers_tool=offers_tool(TestAll.kinds)).request
