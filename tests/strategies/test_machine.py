@@ -200,7 +200,7 @@ def test_a_sound_agent_passes() -> None:
         tools.update(len(call.tool_results) for call in conversation.calls)
 
     machine = weather_machine(Loop, invariants=(*INVARIANTS, note))
-    run_state_machine_as_test(machine, settings=settings(SHORT, max_examples=examples(0.4), derandomize=True))
+    run_state_machine_as_test(machine, settings=settings(SHORT, max_examples=examples(1), derandomize=True))
     assert seen == {"", *TROUBLES}
     assert tools >= {0, 1, 2}
 

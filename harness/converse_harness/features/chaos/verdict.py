@@ -163,7 +163,7 @@ def judge(plain: Rerun, run: Rerun, fault: str, item: pytest.Item) -> tuple[Surv
     `plain` is the rerun of the same test without damage, and `fault` is the name of the fault.
     """
     damage = damages()[fault]
-    if hung := _hung(run):
+    if hung := _hung(run, fault):
         return Survival.HUNG, hung
     if run.watch.refused and not plain.watch.refused:
         refusal = run.watch.refused[0].refusal
@@ -219,13 +219,14 @@ def _went_on(plain: Rerun, run: Rerun) -> bool:
     return any(without_id(result) in known for call in run.watch.later for result in call.tool_results)
 
 
-def _hung(run: Rerun) -> str:
+def _hung(run: Rerun, fault: str) -> str:
     """Return the reason why the code under test counts as hung in this rerun; "" if it did not hang.
 
     Code counts as hung if the rerun reached its time limit, if the client waited PATIENCE seconds for a stalled answer,
-    if a client without a read timeout waited for one, or if the request was repeated FOR_EVER times.
+    if a client without a read timeout waited for one, or if the request was repeated FOR_EVER times after a fault that
+    lasts. Of a throttled request, most repetitions are those of the client.
     """
-    if run.watch.failed_again >= FOR_EVER:
+    if damages()[fault].lasts == "ever" and run.watch.failed_again >= FOR_EVER:
         return f"the same request was sent {FOR_EVER} times more"
     if run.stopped:
         return f"it was ended after {run.seconds:.0f} s"
