@@ -37,6 +37,10 @@ BUGS: Final[Mapping[str, Bug]] = {
             "cut_in_prelude": "silent success",
             "cut_in_headers": "silent success",
             "empty_200": "silent success",
+            "again_unfinished": "silent success",
+            "again_half_text": "silent success",
+            "again_half_frame": "silent success",
+            "again_after_tool": "corrupted",
         },
     ),
     "every tool with a type is run by the service": Bug(
