@@ -21,18 +21,26 @@ from tests.planted.agents.mistakes import HERE, MISTAKES, SUITE, Mistake, named,
 
 FOUND: Final = HERE / "found.json"
 CHAOS_SECONDS: Final = 40
+_PATIENCE: Final = 100
 _RULE: Final = re.compile(r"^E?\s*rule\s+(\w+):", re.MULTILINE)
 _NOTE: Final = re.compile(r"^(\w+), in \d+ tests?$", re.MULTILINE)
 _CHAOS: Final = re.compile(r"^(?:HUNG|NOT NOTICED|WRONG ANSWER)\s+\S+\s+reply \d+\s+(\w+):", re.MULTILINE)
 
 
 class _Run:
-    """One run of pytest in a folder with the agent: its output, and the tests that did not pass."""
+    """One run of pytest in a folder with the agent: its output, and the tests that did not pass.
+
+    If the agent hangs, and the run with it, the only name of a test is "hangs".
+    """
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         report = folder / "report.xml"
         command = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junit-xml={report}", *arguments)
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
+        try:
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=_PATIENCE, check=False)
+        except subprocess.TimeoutExpired:
+            self.output, self.failed = "", {"hangs": ""}
+            return
         self.output = done.stdout
         cases = ET.parse(report).getroot().iter("testcase")
         self.failed = {

@@ -254,7 +254,10 @@ MISTAKES: Final = (
     Mistake(
         "no_bound_of_tries",
         "a busy service is asked for ever",
-        (("range(1, self.max_tries + 1)", "range(1, 10**9)"),),
+        (
+            ("range(1, self.max_tries + 1)", "range(1, 10**9)"),
+            ('== "throttlingexception" and attempt == self.max_tries', '== "throttlingexception" and attempt == 0'),
+        ),
     ),
     Mistake(
         "text_of_first_try_kept",

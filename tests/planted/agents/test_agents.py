@@ -10,7 +10,6 @@ from tests.planted.agents.measure import WAYS, finders, stored
 from tests.planted.agents.mistakes import MISTAKES, source
 
 BY_NOTHING: Final = {
-    "results_swapped": "the kit does not know which result belongs to which call: only a test of the answer's text can",
     "last_block": "on legal streams it is no mistake, and a broken one may be refused",
 }
 """Mistakes that no way finds, each with the reason."""
