@@ -191,6 +191,14 @@ def steps_to(error: type[BaseException], match: str, machine: Any, *, shrunk: bo
     return [step for step in steps if not step.endswith("()")]
 
 
+def run_until(machine: Any, enough: Callable[[], bool]) -> None:
+    """Run the machine with other draws, up to twenty times, until enough was seen: what is drawn is left to chance."""
+    for _ in range(20):
+        run_state_machine_as_test(machine, settings=settings(SHORT, derandomize=False))
+        if enough():
+            return
+
+
 def test_a_sound_agent_passes() -> None:
     seen: set[str] = set()
     tools: set[int] = set()
@@ -200,7 +208,7 @@ def test_a_sound_agent_passes() -> None:
         tools.update(len(call.tool_results) for call in conversation.calls)
 
     machine = weather_machine(Loop, invariants=(*INVARIANTS, note))
-    run_state_machine_as_test(machine, settings=settings(SHORT, max_examples=examples(1), derandomize=True))
+    run_until(machine, lambda: seen == {"", *TROUBLES} and tools >= {0, 1, 2})
     assert seen == {"", *TROUBLES}
     assert tools >= {0, 1, 2}
 
@@ -359,7 +367,7 @@ def test_after_trouble_the_conversation_goes_on(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(ConversationMachine, "carry_on", noted)
     machine = weather_machine(Loop)
-    run_state_machine_as_test(machine, settings=settings(SHORT, max_examples=examples(1.5), derandomize=True))
+    run_until(machine, lambda: bool(before))
     assert before
     assert before <= {*TROUBLES} - {"throttle"}
 
@@ -384,9 +392,10 @@ def test_a_sound_agent_passes_with_every_kind_of_answer(model: str) -> None:
     machine = weather_machine(
         Sound, kinds=kinds, rules="default", history="fail", invariants=(*INVARIANTS, note), may_raise=ClientError
     )
-    run_state_machine_as_test(machine, settings=settings(SHORT, max_examples=examples(0.5), derandomize=True))
     thinks = ["reasoningContent"] if model == Claude.model_id else []
-    assert seen == {"text", "toolUse", "citationsContent", *served, *thinks}
+    wanted = {"text", "toolUse", "citationsContent", *served, *thinks}
+    run_until(machine, lambda: seen == wanted and stops > {"end_turn", "tool_use"})
+    assert seen == wanted
     assert stops > {"end_turn", "tool_use"}
 
 

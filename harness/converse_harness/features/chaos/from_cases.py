@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from converse_harness import bedrock, faults, reply
+from converse_harness.cases.again import again_cases
 from converse_harness.cases.case import Case
 from converse_harness.cases.messages import ANSWER, USAGE
 from converse_harness.endpoint.call import SCRIPTED
@@ -76,8 +77,9 @@ def breach(name: str, sentence: str, fault: Fault) -> Damage:
 NO_FAULTS: Final = frozenset(
     (
         *("text_basic", "stop_end_turn", "stop_tool_use", "tool_one_delta"),  # an answer as it usually comes
-        *("tool_no_input", "tool_empty_delta", "tool_parallel", "tool_for_ever"),  # another question to the test
+        *("tool_no_input", "tool_empty_delta", "tool_parallel", "tool_for_ever", "tool_raises"),  # another question
         "tool_interleaved",  # as the fault blocks_interleaved
+        *(case.name for case in again_cases()),  # as the faults and the frames that their first answers have
         "image_block",  # no model is known to answer so, and Bedrock refuses an image that code keeps
     )
 )
