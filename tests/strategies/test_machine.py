@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 import boto3
@@ -186,7 +187,8 @@ def steps_to(error: type[BaseException], match: str, machine: Any, *, shrunk: bo
     """The steps to an error as hypothesis prints them, without the invariants between them."""
     phases = (Phase.generate, Phase.shrink) if shrunk else (Phase.generate,)  # explaining would trace every line
     with pytest.raises(error, match=match) as caught:
-        run_state_machine_as_test(machine, settings=settings(LONG, phases=phases))
+        for _ in range(5):  # what is drawn depends on the modules that are imported
+            run_state_machine_as_test(machine, settings=settings(LONG, phases=phases, derandomize=False))
     steps = re.findall(r"state\.(.*)", "\n".join(getattr(caught.value, "__notes__", [])))
     return [step for step in steps if not step.endswith("()")]
 
@@ -345,6 +347,8 @@ def test_a_bug_in_what_an_answer_has_beside_text_is_found(
 ) -> None:
     if options.get("kinds") == ["toolResult"] and not has_member("ToolUseBlock", "type"):
         pytest.skip("this botocore knows no tools that the service runs")
+    if error is ChangedHistory and find_spec("converse_harness.endpoint.history") is None:
+        pytest.skip("only the built-in stage `history` compares what comes back")
     machine = weather_machine(agent, **{"troubles": [], **options})
     shown = steps_to(error, message, machine, shrunk=shrunk)
     assert {step.partition("(")[0] for step in shown} & {*steps}
