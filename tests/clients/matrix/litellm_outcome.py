@@ -42,7 +42,7 @@ ALWAYS: Final = {
     **because(
         "it has no class for the HTTP status 424, and takes the one of a bad request",
         *("model_error", "model_stream_error", "model_stream_error_exception_first_frame"),
-        *("model_stream_error_exception_in_tool_input", "model_stream_error_exception_at_end"),
+        *("model_stream_error_exception_in_tool_input", "model_stream_error_exception_at_end", "again_model_failed"),
     ),
 }
 STREAM: Final = {
@@ -50,6 +50,7 @@ STREAM: Final = {
     **because(
         "a stream that ends without messageStop gets the stop reason `stop`",
         *("no_message_stop", "cut_off", "cut_in_tool_input"),
+        *("again_unfinished", "again_half_text", "again_half_input", "again_after_tool"),
     ),
     **because(
         "it takes each delta for the tool that started last, whatever its contentBlockIndex; a tool without a delta "

@@ -16,6 +16,7 @@ STREAM = {
     **because(
         "a stream that ends too early ends without an error",
         *("no_message_stop", "cut_off", "cut_in_tool_input", "truncated_frame", "cut_in_prelude", "cut_in_headers"),
+        *("again_unfinished", "again_half_text", "again_half_frame", "again_half_input", "again_after_tool"),
         "empty_200",
     ),
 }

@@ -13,6 +13,7 @@ STREAM = {
     **because(
         "a stream that ends too early ends without an error",
         *("no_message_stop", "cut_off", "cut_in_tool_input", "empty_200"),
+        *("again_unfinished", "again_half_text", "again_half_input", "again_after_tool"),
     ),
     **because(CLOSES + "what came before looks whole", "stall"),
 }

@@ -29,6 +29,7 @@ STREAM: Final = {
     **because(
         "a stream that ends too early ends without an error, and without a stop reason",
         *("no_message_stop", "cut_off", "truncated_frame", "cut_in_prelude", "cut_in_headers"),
+        *("again_unfinished", "again_half_text", "again_half_frame", "again_after_tool"),
     ),
     **because("it looks up the id of a tool that has not started (KeyError)", "no_block_start", "tool_input_in_text"),
     **because("it looks up a contentBlockIndex that is not there (KeyError)", "no_index"),

@@ -34,6 +34,7 @@ STREAM = WAITS | {
     **because(
         "a stream that ends between two frames ends without an error",
         *("no_message_stop", "cut_off", "cut_in_tool_input", "empty_200"),
+        *("again_unfinished", "again_half_text", "again_half_input", "again_after_tool"),
     ),
     **because(
         "it skips an event that it does not know, but fails over what it does not know inside one",

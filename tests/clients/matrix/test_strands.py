@@ -24,7 +24,7 @@ BOTH = because(
     "a tool that the service ran is taken for one of the agent's: it sends an error as the result, and returns what "
     "is said to that",
     "server_tool_nova",
-)
+) | because("it asks as long as the model asks for a tool; a bound of turns is the caller's", "tool_for_ever")
 STREAM = BOTH | {
     **because("an input that is no JSON is taken for {}, and the tool runs", "tool_input_not_json"),
     **because(
@@ -34,6 +34,7 @@ STREAM = BOTH | {
     **because(
         "without a messageStop the stop reason is end_turn, and a block that has not ended is lost",
         *("no_message_stop", "cut_off", "cut_in_tool_input", "truncated_frame", "cut_in_prelude", "cut_in_headers"),
+        *("again_unfinished", "again_half_text", "again_half_frame", "again_half_input", "again_after_tool"),
         "empty_200",
     ),
     **because("a block counts when its contentBlockStop comes", "no_block_stop"),

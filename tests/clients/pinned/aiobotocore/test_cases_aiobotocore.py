@@ -48,7 +48,7 @@ DIFFERENCES: Final[Differences] = {
         whole={"text": "", "stop": None, "usage": None, **GONE},
     ),
     "closed": Differs(f"{CLASSES}; {COMPARES_LENGTH}", stream={"raised": "ClientPayloadError"}, whole=GONE),
-    "reset": Differs(CLASSES, stream={"raised": "ClientPayloadError"}),
+    **dict.fromkeys(("reset", "again_lost_connection"), Differs(CLASSES, stream={"raised": "ClientPayloadError"})),
     "stall": Differs(CLASSES, stream={"raised": "SocketTimeoutError"}),
 }
 

@@ -56,6 +56,7 @@ BOTH: Final[Differences] = {
     "json_for_stream": Differs(CHECKS_FRAMES, stream={"error": "Error"}),
     "unknown_operation": Differs(CHECKS_FRAMES, stream={"error": "Error"}),
     "truncated_frame": Differs(CHECKS_THE_END, stream={"error": "Error"}),
+    "again_half_frame": Differs(CHECKS_THE_END, stream={"error": "Error"}),
     "cut_in_prelude": Differs(CHECKS_THE_END, stream={"error": "Error"}),
     "cut_in_headers": Differs(CHECKS_THE_END, stream={"error": "Error"}),
 }
@@ -69,6 +70,10 @@ OWN: Final[dict[str, Differences]] = {
     HTTP2: {
         "reset": Differs(
             "a stream that ends abnormally after its head is an error that it does not repeat", whole={"again": 0}
+        ),
+        "again_lost_connection": Differs(
+            "a stream that ends abnormally after its head is an error that it does not repeat",
+            whole={"text": "", "stop": None, "usage": None, "error": CONNECTION, "again": 0},
         ),
         "closed": Differs(
             "Node ends the streams of an HTTP/2 connection that was closed without a word as if they were complete; "
