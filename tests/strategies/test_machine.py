@@ -322,19 +322,24 @@ class StopsAtTheEndOnly(Loop):
                 return said(self.messages[-1])
 
 
+BESIDE_TEXT: list[tuple[type[Loop], dict[str, Any], type[Exception], str, list[str]]] = [
+    (LosesSignatures, {"history": "fail"}, ChangedHistory, "changes the signature", ["think"]),
+    (LosesSignatures, {"rules": "default", "history": "off"}, RefusedRequest, "signature", ["think"]),
+    (ReadsRedactedThoughtsAsText, {"history": "fail"}, ChangedHistory, "changes reasoning", ["think"]),
+    (LosesThoughts, {"history": "fail"}, ChangedHistory, "leaves out reasoning", ["think"]),
+    (ReadsTheFirstBlock, {}, KeyError, "text", ["think"]),
+    (ReadsTexts, {"kinds": ["citationsContent"]}, AssertionError, "==", ["cite"]),
+    (RunsEveryTool, {"kinds": ["toolResult"]}, UnexpectedCall, "no reply left", ["use_service_tool"]),
+    (StopsAtTheEndOnly, {"tools": [], "troubles": ["stop_early"]}, AssertionError, "'assistant'", ["stop_early"]),
+]
+HAS_HISTORY = find_spec("converse_harness.endpoint.history") is not None
+"""Whether the built-in stage `history`, which compares what comes back, is there: the core is tested without it."""
+
+
 @FOUND_AND_SHRUNK
 @pytest.mark.parametrize(
     ("agent", "options", "error", "message", "steps"),
-    [
-        (LosesSignatures, {"history": "fail"}, ChangedHistory, "changes the signature", ["think"]),
-        (LosesSignatures, {"rules": "default", "history": "off"}, RefusedRequest, "signature", ["think"]),
-        (ReadsRedactedThoughtsAsText, {"history": "fail"}, ChangedHistory, "changes reasoning", ["think"]),
-        (LosesThoughts, {"history": "fail"}, ChangedHistory, "leaves out reasoning", ["think"]),
-        (ReadsTheFirstBlock, {}, KeyError, "text", ["think"]),
-        (ReadsTexts, {"kinds": ["citationsContent"]}, AssertionError, "==", ["cite"]),
-        (RunsEveryTool, {"kinds": ["toolResult"]}, UnexpectedCall, "no reply left", ["use_service_tool"]),
-        (StopsAtTheEndOnly, {"tools": [], "troubles": ["stop_early"]}, AssertionError, "'assistant'", ["stop_early"]),
-    ],
+    [row for row in BESIDE_TEXT if HAS_HISTORY or row[2] is not ChangedHistory],
 )
 def test_a_bug_in_what_an_answer_has_beside_text_is_found(
     agent: type[Loop],
@@ -346,8 +351,6 @@ def test_a_bug_in_what_an_answer_has_beside_text_is_found(
 ) -> None:
     if options.get("kinds") == ["toolResult"] and not has_member("ToolUseBlock", "type"):
         pytest.skip("this botocore knows no tools that the service runs")
-    if error is ChangedHistory and find_spec("converse_harness.endpoint.history") is None:
-        pytest.skip("only the built-in stage `history` compares what comes back")
     machine = weather_machine(agent, **{"troubles": [], **options})
     shown = steps_to(error, message, machine, shrunk=shrunk)
     assert {step.partition("(")[0] for step in shown} & {*steps}
