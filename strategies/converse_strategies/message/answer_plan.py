@@ -155,14 +155,13 @@ class AnswerPlan:
         return place
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: object) -> Any:
     """Copy a drawn value faster than copy.deepcopy does, which looks for what occurs twice."""
     if isinstance(value, dict):
-        return {name: _copied(each) for name, each in cast("dict[str, Any]", value).items()}
-    if isinstance(value, list):
-        return [_copied(each) for each in cast("list[Any]", value)]
-    if isinstance(value, tuple):
-        return tuple(_copied(each) for each in cast("tuple[Any, ...]", value))
+        return {name: _copied(each) for name, each in cast("Mapping[str, object]", value).items()}
+    if isinstance(value, list | tuple):
+        copied = [_copied(each) for each in cast("Sequence[object]", value)]
+        return copied if isinstance(value, list) else tuple(copied)
     return value
 
 
