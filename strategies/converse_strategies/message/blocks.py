@@ -46,7 +46,7 @@ _FORMS: Final = (PLAIN, SPECIAL, WIDE, WIDEST)
 _WEIGHTS: Final[Mapping[tuple[str, str], int]] = {
     ("text", PLAIN): 1,
     ("text", SPECIAL): 2,
-    ("text", WIDE): 4,
+    ("text", WIDE): 7,
     ("text", WIDEST): 1,
     ("toolUse", SPECIAL): 24,
     ("toolUse", WIDE): 3,
