@@ -67,7 +67,7 @@ class Talk:
         self.messages: list[Any] = request.pop("messages")
         self.tool, self.patience = tool, patience
         self.ran: list[ToolCall] = []
-        self.client = httpx.AsyncClient(base_url=HOST, timeout=patience)
+        self.client = httpx.AsyncClient(base_url=HOST, timeout=patience, verify=False)
 
     async def answer(self) -> tuple[str, str]:
         said: list[str] = []
