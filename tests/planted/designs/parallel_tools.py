@@ -138,6 +138,19 @@ def checked(buffer: Any) -> Any:
         raise AnswerBroke(repr(error)) from error
 
 
+KINDS = {
+    "text": "text",
+    "citation": "text",
+    "citations": "text",
+    "toolUse": "tool",
+    "toolResult": "result",
+    "reasoningContent": "thought",
+    "thought": "thought",
+}
+"""The kind of block to which a member belongs, of a delta or of a block that grows."""
+STARTED = {"tool", "result"}
+
+
 def grow(block: dict[str, Any], event: dict[str, Any]) -> None:
     if use := event.get("start", {}).get("toolUse"):
         if block:
@@ -146,7 +159,8 @@ def grow(block: dict[str, Any], event: dict[str, Any]) -> None:
     if result := event.get("start", {}).get("toolResult"):
         block["toolResult"] = {**result, "content": []}
     delta = event.get("delta", {})
-    if delta and ("toolUse" in delta) != ("toolUse" in block):
+    kinds = {KINDS[name] for name in (*delta, *block) if name in KINDS}
+    if len(kinds) > 1 or (kinds & STARTED and not block):
         raise AnswerBroke("a delta of another block")
     for name, value in delta.items():
         if name == "text":
