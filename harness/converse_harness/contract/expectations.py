@@ -130,6 +130,15 @@ class ExpectedAnswer:
         return stopped and not self.masked
 
     @property
+    def may_leave_tools(self) -> bool:
+        """Whether the consumer may leave its tool calls to the caller, if it tells the stop reason.
+
+        The model asks for tools with the stop reason `tool_use`, and some answers that do so end with `end_turn`. After
+        the other stop reasons of AWS, the answer may lack something that the tool calls depend on.
+        """
+        return self.stop_reason in STOP_REASONS and self.stop_reason not in ("end_turn", "tool_use")
+
+    @property
     def unreadable(self) -> bool:
         """Whether the input of a tool is not a JSON object. For such an answer, the consumer may fail."""
         return any(isinstance(given, str) for _, given in self.tool_calls)

@@ -288,8 +288,8 @@ def _compare(answer: ExpectedAnswer, expected: Expectation, outcome: Outcome, *,
         # error.
         if not (went_on and (isinstance(given, str) or name != TOOL))
     ]
-    # A consumer need not run the tools of an answer that is not finished; the stop reason must say that it is none.
-    if missing and not (expected.obscure or answer.cut_short or answer.blocked):
+    shows_reason = outcome.stop_reason == answer.stop_reason or outcome.stop_reason not in FINISHED
+    if missing and not expected.obscure and not (answer.may_leave_tools and shows_reason):
         name, given = missing[0]
         return mishandled(Flaw.LOST, f"the tool call {name} {given!r} is missing", about="tool_calls")
     twice = [(name, given) for name, given in _left_of(made, answer.tool_calls) if not isinstance(given, str)]
