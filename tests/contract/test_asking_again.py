@@ -53,6 +53,7 @@ class AsksAgain(ConsumerContract):
     """Asks up to three times; by default it forgets what a broken answer said."""
 
     kinds: ClassVar[Sequence[str] | None] = ["text", "toolUse"]
+    examples: ClassVar[int] = 60
     keeps_text: ClassVar[bool] = False
     keeps_tools: ClassVar[bool] = False
 

@@ -19,6 +19,9 @@ from converse_harness.contract.trying import attempt, opened
 from converse_harness.faults import FAULTS
 from converse_harness.faults.order import OrderFault
 from tests.planted.by_contract import accusations
+from tests.planted.designs.fallback import Fallback
+from tests.planted.designs.text_alone import TextAlone
+from tests.planted.designs.whole_answers import WholeAnswers
 
 TOOL: Final = "get_weather"
 SHARED: Final = 10
@@ -252,3 +255,51 @@ def test_a_reader_by_index_is_right_for_each_breach_that_may_be_read(*, after_st
                 verdict = judge(expectation_of([broken]), outcome, (), errors={})
                 assert verdict.words == "handled", (name, [*broken.events()], verdict.why)
     assert tried > 1000
+
+
+# Right consumers of other designs: each was accused once.
+
+
+def judged(answer: Reply, outcome: Outcome) -> str:
+    return judge(expectation_of([answer]), outcome, (), errors={}).words
+
+
+@pytest.mark.parametrize("between", ["", "\n", "\n\n", " "])
+@pytest.mark.parametrize("blank", ["", " ", "\r\n", "\n\n", "\t "])
+def test_blank_blocks_may_be_left_out_before_texts_are_joined(blank: str, between: str) -> None:
+    answer = reply.message({"text": "a"}, {"text": blank}, {"text": "b"})
+    assert judged(answer, Outcome(f"a{between}b", (), "end_turn")) == "handled"
+    assert judged(answer, Outcome(between.join(filter(None, ["a", blank, "b"])), (), "end_turn")) == "handled"
+    assert judged(answer, Outcome("a", (), "end_turn")) == "mishandled: lost"
+
+
+def test_another_tool_with_the_same_input_has_another_result() -> None:
+    answer = reply.message(*({"toolUse": {"name": name, "input": {}}} for name in (TOOL, "get_time")))
+    assert _verdict(WholeAnswers(), answer) == "handled"
+
+
+@pytest.mark.parametrize("case", ["cut_off", "throttle_mid", "no_message_stop", "again_unfinished", "text_basic"])
+def test_a_consumer_may_fall_back_to_the_other_operation(case: str) -> None:
+    assert [*accusations(Fallback(), case)] == []
+
+
+def test_a_fall_back_that_keeps_what_it_read_is_found() -> None:
+    class Keeps(ConsumerContract):
+        def consume(self, target: Target) -> Outcome:
+            text = ""
+            try:
+                for event in target.client.converse_stream(**target.request)["stream"]:
+                    text += event.get("contentBlockDelta", {}).get("delta", {}).get("text", "")
+            except Exception:  # noqa: BLE001 - whatever breaks the stream
+                answer = target.client.converse(**target.request)
+                text += answer["output"]["message"]["content"][0]["text"]
+            return Outcome(text, (), "end_turn")
+
+    ((_, tried),) = accusations(Keeps(), "throttle_mid")
+    assert tried.seen.verdict.words == "mishandled: silent success"
+
+
+def test_a_consumer_without_tools_gets_none_of_the_service_either() -> None:
+    tools = {"server_tool_nova", "tool_one_delta"}
+    assert tools <= {*Fallback.cases()}
+    assert tools & {*TextAlone.cases()} == set()

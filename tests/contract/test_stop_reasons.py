@@ -147,3 +147,14 @@ def test_a_whole_answer_has_no_error() -> None:
     for reason in ("end_turn", "tool_use"):
         case = CASES[f"stop_{reason}"]
         assert judged(case.reply, sorted(STOP_ERRORS)).words == "refused"
+
+
+@pytest.mark.parametrize("reason", get_args(StopReason))
+def test_who_tells_the_stop_reason_may_leave_the_tools_of_an_answer_that_does_not_ask_for_them(
+    reason: StopReason,
+) -> None:
+    use = {"toolUse": {"name": "get_weather", "input": {"city": "Bern"}}}
+    expected = expectation_of([reply.message({"text": "I look."}, use, stop_reason=reason)])
+    told, untold = (judge(expected, Outcome("I look.", (), each), (), errors={}).words for each in (reason, None))
+    assert told == ("mishandled: lost" if reason in ("end_turn", "tool_use") else "handled")
+    assert untold == "mishandled: lost"

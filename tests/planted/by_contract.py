@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import base64
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -18,8 +20,9 @@ from converse_harness.contract.failure_texts import Tried
 from converse_harness.contract.properties import PROPERTIES, PropertyDraw
 from converse_harness.contract.trying import attempt, opened
 from converse_harness.reply.reply import Reply
+from converse_harness.server.listener import ConverseServer
 from tests.planted.answers import Answer, Event
-from tests.planted.bugs import BUGS, CONSUMERS, Bug, Read
+from tests.planted.bugs import BUGS, Bug, Read
 from tests.planted.mended import mended
 
 NOT_SHOWN: Final[Mapping[str, str]] = {
@@ -90,8 +93,8 @@ def outcome_of(answer: Answer) -> Outcome:
     )
 
 
-def contract_of(read: Read, *, seed: int = 0, examples: int = ConsumerContract.examples) -> ConsumerContract:
-    """The contract of a consumer, at its default settings."""
+def contract_class(read: Read) -> type[ConsumerContract]:
+    """The contract of a consumer of events, at its default settings."""
 
     class Planted(ConsumerContract):
         transport = "httpx"
@@ -99,8 +102,22 @@ def contract_of(read: Read, *, seed: int = 0, examples: int = ConsumerContract.e
         def consume(self, target: Target) -> Outcome:
             return outcome_of(read(events_of(target)))
 
-    Planted.seed, Planted.examples = seed, examples
-    return Planted()
+    return Planted
+
+
+def contract_of(read: Read, *, seed: int = 0, examples: int = ConsumerContract.examples) -> ConsumerContract:
+    """The contract of a consumer of events, with other draws."""
+    planted = contract_class(read)
+    planted.seed, planted.examples = seed, examples
+    return planted()
+
+
+@cache
+def _server() -> ConverseServer:
+    """The server of the process, for consumers that have a URL."""
+    server = ConverseServer().start()
+    atexit.register(server.stop)
+    return server
 
 
 class _Found(Exception):
@@ -119,10 +136,7 @@ def accusations(contract: ConsumerContract, *names: str, first: bool = False) ->
 
 
 def _try(contract: ConsumerContract, name: str, replies: Sequence[Reply]) -> Tried:
-    def no_server() -> Any:
-        raise NotImplementedError
-
-    return attempt(contract, name, replies, opened(contract.transport, replies, no_server))
+    return attempt(contract, name, replies, opened(contract.transport, replies, _server))
 
 
 def _of_property(contract: ConsumerContract, name: str) -> Tried | None:
@@ -157,16 +171,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.planted.by_contract", description=__doc__)
     parser.add_argument("names", nargs="*", help="the bugs (all)")
     parser.add_argument("--seeds", type=int, default=1, help="how often each search is made (1)")
-    parser.add_argument("--clean", action="store_true", help="the consumers without a bug: what they are accused of")
     arguments = parser.parse_args()
-    if arguments.clean:
-        for consumer in CONSUMERS:
-            for seed in range(arguments.seeds):
-                contract = contract_of(mended(consumer), seed=seed)
-                accused = accusations(contract, *(PROPERTIES_FIRST if seed else ()))
-                words = [f"{name}: {tried.seen.verdict.words}, {tried.seen.verdict.why}" for name, tried in accused]
-                print(f"{consumer}, seed {seed}: {'; '.join(words) or 'nothing'}", flush=True)
-        return
     print("| consumer | bug | contract | of |\n|---|---|---|---|")
     most = 0
     for bug in BUGS:

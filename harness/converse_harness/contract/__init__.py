@@ -21,7 +21,7 @@ from typing import Any, ClassVar, cast
 import pytest
 
 from converse_harness.cases import CASES, Case
-from converse_harness.contract.expectations import asks_for_tool
+from converse_harness.contract.expectations import uses_tool
 from converse_harness.contract.failure_texts import (
     NotHandled,
     Seen,
@@ -74,7 +74,7 @@ class ConsumerContract:
     * `errors`: maps the consumer's own errors, by class or name, to names of AWS errors, to "ContextOverflow" for a
       conversation that is too long, or to names for stop reasons, such as "GuardrailIntervened";
     * `kinds`: the kinds of blocks in generated answers (None: all). The Outcome must show each named kind, otherwise
-      SetUpFailed is raised. Without "toolUse" in it, the request offers no tool, and no case asks for one;
+      SetUpFailed is raised. Without "toolUse" in it, the request offers no tool, and no case has a tool use;
     * `stop_reasons`: the stop reasons of generated legal answers (None: all);
     * `without`: names of errors, faults and stop reasons that generated answers do not have;
     * `examples`: the number of generated answers for each property;
@@ -141,7 +141,7 @@ class ConsumerContract:
             for name, case in CASES.items()
             if (streams or not case.stream_only)
             and cls._can_send(case)
-            and (tools or not any(map(asks_for_tool, case.replies)))
+            and (tools or not any(map(uses_tool, case.replies)))
         ]
 
     @classmethod

@@ -21,6 +21,7 @@ from converse_harness.json_values import is_object, object_of, parsed_json
 from converse_harness.reply.body import ErrorBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.grammar import BLOCK_EVENTS, ERROR_FRAME, UNIONS, is_exception, kind
+from converse_harness.words import is_blank
 
 BETWEEN: Final = ("", "\n", "\n\n", " ")
 """The texts with which consumers join the texts of several blocks, or of several answers."""
@@ -105,9 +106,12 @@ class ExpectedAnswer:
 
     @property
     def readings(self) -> frozenset[str]:
-        """The texts that a consumer may return: consumers join the texts of the blocks with different separators."""
-        said = [text for text in self.texts if text]
-        return frozenset(between.join(said) for between in BETWEEN)
+        """The texts that a consumer may return: consumers join the texts of the blocks with different separators.
+
+        A consumer may leave out blank texts before it joins the others, since Bedrock refuses them.
+        """
+        chosen = ([text for text in self.texts if text], [text for text in self.texts if not is_blank(text)])
+        return frozenset(between.join(said) for between in BETWEEN for said in chosen)
 
     @property
     def calls_for_more(self) -> bool:
@@ -124,6 +128,15 @@ class ExpectedAnswer:
         """Whether the text is, as far as a consumer can know, a guardrail's and not the model's."""
         stopped = self.stop_reason is not None and STOP_REASONS.get(self.stop_reason) is StopClass.BLOCKED
         return stopped and not self.masked
+
+    @property
+    def may_leave_tools(self) -> bool:
+        """Whether the consumer may leave its tool calls to the caller, if it tells the stop reason.
+
+        The model asks for tools with the stop reason `tool_use`, and some answers that do so end with `end_turn`. After
+        the other stop reasons of AWS, the answer may lack something that the tool calls depend on.
+        """
+        return self.stop_reason in STOP_REASONS and self.stop_reason not in ("end_turn", "tool_use")
 
     @property
     def unreadable(self) -> bool:
@@ -294,11 +307,12 @@ def _in_time(events: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]
         yield event
 
 
-def asks_for_tool(reply: Reply) -> bool:
-    """Whether an answer has a tool use that the consumer has to run, apart from the faults of the answer."""
+def uses_tool(reply: Reply) -> bool:
+    """Whether an answer has a tool use, of a tool of the request or of the service, apart from the answer's faults."""
     if isinstance(reply.plan.body, ErrorBody) or reply.plan.no_answer:
         return False
-    return bool(_answer_of(reply.plan.unbroken_events()).tool_calls)
+    events = reply.plan.unbroken_events()
+    return any("toolUse" in event.get("contentBlockStart", {}).get("start", {}) for event in events)
 
 
 def is_endless(fault: Fault) -> bool:

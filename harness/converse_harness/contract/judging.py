@@ -168,7 +168,9 @@ def judge_results(calls: Sequence[Call], ran: Sequence[Mapping[str, Any]]) -> Ve
     """Return the verdict on the tool results in a consumer's requests; `ran` are the inputs that `Target.tool` got."""
     for call in calls[1:]:
         blocks = [block for message in call.messages for block in message["content"]]
-        uses = {block["toolUse"]["toolUseId"]: block["toolUse"]["input"] for block in blocks if "toolUse" in block}
+        used = [block["toolUse"] for block in blocks if "toolUse" in block]
+        # Another tool may have the same input, and the consumer has answered it by itself.
+        uses = {use["toolUseId"]: use["input"] for use in used if use["name"] == TOOL}
         for result in call.tool_results:
             given = uses.get(result["toolUseId"])
             if given is None or given not in ran:
@@ -286,7 +288,8 @@ def _compare(answer: ExpectedAnswer, expected: Expectation, outcome: Outcome, *,
         # error.
         if not (went_on and (isinstance(given, str) or name != TOOL))
     ]
-    if missing and not expected.obscure:
+    shows_reason = outcome.stop_reason == answer.stop_reason or outcome.stop_reason not in FINISHED
+    if missing and not expected.obscure and not (answer.may_leave_tools and shows_reason):
         name, given = missing[0]
         return mishandled(Flaw.LOST, f"the tool call {name} {given!r} is missing", about="tool_calls")
     twice = [(name, given) for name, given in _left_of(made, answer.tool_calls) if not isinstance(given, str)]

@@ -19,7 +19,9 @@ from converse_harness.reply.body import ErrorBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.grammar import ERROR_FRAME
 from converse_harness.words import is_blank
+from converse_strategies.values.decoding import MISTAKEN
 from converse_strategies.values.lookalikes import LOOK_ALIKES
+from converse_strategies.values.prose import NAMES, ODD_NAMES
 
 if TYPE_CHECKING:
     from hypothesis.database import ExampleDatabase
@@ -119,8 +121,19 @@ _WIDE: Final[Mapping[str, Any]] = {
     "many": list(range(12)),
     " spaced ": "key",
     "deep": {"2": {"3": {"4": [{"6": "end"}]}}},
+    "mixed": [None, False, True, 0, 1, 1.0, "", "1", [], {}],
+    "lists": [[1], [1, 2], [], [[3]]],
+    "twice": [{"a": 1}, {"a": 1}, "b", "b", 7, 7],
+    "unsorted": [3, 1, 2],
 }
-"""An input with as many arguments, items and levels as tools have, and with a value of each type."""
+"""An input with as many arguments, items and levels as tools have, and with a value of each type in each container."""
+
+_NAMED: Final[Mapping[str, Any]] = {
+    "city": "Bern",
+    **{name: name for name in (*NAMES, *ODD_NAMES)},
+    "alone": [{name: name} for name in ODD_NAMES],
+}
+"""An input with names of arguments that consumers confuse with something of their own."""
 
 _LOOKS: Final = [each.text for each in LOOK_ALIKES]
 """Texts that look like a literal, a number, JSON, markup or an escape."""
@@ -150,9 +163,12 @@ _EXTREMES: Final[Sequence[tuple[frozenset[str], Callable[[], Reply]]]] = (
         ),
     ),
     (_TOOL, lambda: _stream(_tool(0, *_LONG_INPUT[:_DELTAS], _LONG_INPUT[_DELTAS:]), stop="tool_use")),
-    (_TEXT, lambda: _stream(_text(*(f"{text} " for text in _LOOKS)))),
+    (_TEXT, lambda: _stream(_text(*(f"{text} " for text in (*_LOOKS, *MISTAKEN))))),
+    (_TEXT, lambda: _stream(*(_text(text) for text in _LOOKS))),
     (_TOOL, lambda: _stream(_tool(0, json.dumps({"city": "Bern", "looks": _LOOKS})), stop="tool_use")),
+    (_TOOL, lambda: _stream(_tool(0, json.dumps({f"look {text}": text for text in _LOOKS})), stop="tool_use")),
     (_TOOL, lambda: _stream(_tool(0, json.dumps(_WIDE)), stop="tool_use")),
+    (_TOOL, lambda: _stream(_tool(0, json.dumps(_NAMED)), stop="tool_use")),
     (
         _TEXT | {"citationsContent"},
         lambda: _stream(_cited(_delta(text="")), _cited(), _cited(*_text("It ", "rains")), _text(".")),

@@ -314,8 +314,8 @@ def run(adapter: Adapter, target: Target, *, time_limit: float, most_calls: int)
     continues cannot be stopped; `refuse_other_runs` keeps it from the answers of the next fake.
 
     Raises SetUpFailed if the adapter fails before the first request, sends no request, or returns no Outcome. Also
-    raises SetUpFailed if a request calls another operation, if Bedrock would refuse the first request, or if Python
-    cannot start a thread. Raises ReplyError for an invalid Outcome, and the exceptions of `pytest.skip` and
+    raises SetUpFailed if the first request calls another operation, if Bedrock would refuse it, or if Python cannot
+    start a thread. Raises ReplyError for an invalid Outcome, and the exceptions of `pytest.skip` and
     `pytest.fail`.
     """
     going = _Run(adapter, target)
@@ -363,7 +363,8 @@ def run(adapter: Adapter, target: Target, *, time_limit: float, most_calls: int)
 def _check_question(target: Target) -> None:
     """Raise SetUpFailed if the consumer called the wrong operation, or if Bedrock would refuse its first request."""
     asked = target.fake.calls
-    for call in asked:
+    # A consumer may fall back to the other operation, for instance to Converse after a stream that broke.
+    for call in asked[:1]:
         if call.operation != target.operation:
             raise SetUpFailed(
                 f'The consumer called {call.operation}, and the contract has `operation = "{target.operation}"`. Let '

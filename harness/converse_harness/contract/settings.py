@@ -28,7 +28,7 @@ SETTINGS: Final[Mapping[str, str]] = {
     f"{OVERFLOW}` for a conversation that is too long, and the names in the table of stop reasons",
     "most_calls": "how many requests it may send for one answer",
     "kinds": "the blocks of drawn answers, None for all; an Outcome must have a place for each named kind. Without "
-    "`toolUse`, the request offers no tool, and no case asks for one",
+    "`toolUse`, the request offers no tool, and no case has a tool use",
     "stop_reasons": "the stop reasons of drawn whole answers, None for all",
     "without": "the names of errors, faults and stop reasons that drawn answers do not have",
     "examples": "how many answers are drawn for each property",

@@ -156,7 +156,7 @@ _RAISED: Final[WeakKeyDictionary[type[Contract], dict[str, str]]] = WeakKeyDicti
 
 
 def _put(contract: Contract, fake: Fake, replies: Sequence[Reply]) -> tuple[Verdict, Outcome | None, int]:
-    _answer(fake, replies, goes_on=bool(expectation_of(replies).answers))
+    _answer(fake, replies, contract.operation, goes_on=bool(expectation_of(replies).answers))
     patience = SHORT_TIME if any(map(_is_silent, replies)) else PATIENT
     target = Target(fake, contract.operation, patience, offers_tool(contract.kinds))
     outcome = run(contract.consume, target, time_limit=contract.time_limit, most_calls=contract.most_calls)
@@ -207,16 +207,17 @@ def _check_kinds(contract: Contract, outcome: Outcome, calls: Sequence[Call]) ->
         )
 
 
-def _answer(fake: Fake, replies: Sequence[Reply], *, goes_on: bool) -> None:
+def _answer(fake: Fake, replies: Sequence[Reply], operation: str, *, goes_on: bool) -> None:
     """Give the fake a script with the replies in order.
 
     If `goes_on` is true, the fake answers all later calls with FOLLOW_UP. Otherwise it answers later calls that contain
-    tool results with FOLLOW_UP, and all other later calls with the last reply again.
+    tool results with FOLLOW_UP, and all other later calls with the last reply again. A call of another operation than
+    the contract's gets FOLLOW_UP too: most broken streams cannot answer Converse.
     """
     follow_up = reply.text(FOLLOW_UP)
 
     def again(call: Call) -> Reply:
-        return follow_up if call.tool_results else replies[-1].times(1)
+        return follow_up if call.tool_results or call.operation != operation else replies[-1].times(1)
 
     if ordered := replies if goes_on else replies[:-1]:
         fake.script(*ordered)

@@ -16,7 +16,7 @@ from converse_strategies.values.prose import ARGUMENTS, NAMES, ODD_NAMES, WORDS
 DEEPEST: Final = 5
 """The largest number of objects and arrays around a value, the outermost object included."""
 
-_MISTAKEN: Final = (
+MISTAKEN: Final = (
     *(" ", "\n", "\r\n", "\r", "\t", "\u2028", "\u0085", "\xa0"),
     *("aa", "\U0001f600", "\U0001f468\u200d\U0001f469", '"', "\\", "}", "</"),
 )
@@ -75,7 +75,7 @@ def _table(simple: Sequence[Any], again: Mapping[Any, int]) -> tuple[Any, ...]:
     return (*simple, *(more[place % len(more)] for place in range(256 - len(simple))))
 
 
-_SHORT: Final = ("0", *_MISTAKEN, *_ALIKE)
+_SHORT: Final = ("0", *MISTAKEN, *_ALIKE)
 
 FIRST: Final[Sequence[str]] = _table(
     (*_SHORT, *WORDS[::4]), {**_COMMON, **dict.fromkeys((" ", "\n", "\r\n", "\t"), 14)}
@@ -85,7 +85,7 @@ PIECES: Final[Sequence[str]] = _table((*_SHORT, *WORDS), dict.fromkeys(WORDS, 1)
 
 VALUES: Final[Sequence[Code]] = _table(
     (
-        *_scalars(None, False, 0, "", True, 0.0, *_NUMBERS, *_SMALL, *_BIG, "0", *_ALIKE, *_MISTAKEN, *ARGUMENTS),
+        *_scalars(None, False, 0, "", True, 0.0, *_NUMBERS, *_SMALL, *_BIG, "0", *_ALIKE, *MISTAKEN, *ARGUMENTS),
         *(Several(list, number) for number in (0, 1, 2, 3, 10)),
         *(Several(dict, number) for number in (0, 1, 2, 3)),
         *(Several(str, number) for number in (2, 3, 6)),

@@ -42,6 +42,7 @@ LOOK_ALIKES: Final[Sequence[LookAlike]] = (
     LookAlike("<think>", "a text is taken for a thought, up to an end that never comes"),
     LookAlike("</tool>", "a tag ends what the consumer writes around a text"),
     LookAlike("<function=f>", "a text is run as a tool"),
+    LookAlike("<tool_call>a</tool_call>", "a text is run as a tool, or cut out"),
     LookAlike("<|im_end|>", "a token of a chat template is cut out, or ends the answer"),
     LookAlike("<b>a</b>", "tags of HTML are cut out"),
     LookAlike("&lt;&amp;", "entities of HTML are decoded"),
@@ -72,6 +73,14 @@ LOOK_ALIKES: Final[Sequence[LookAlike]] = (
     LookAlike("~/a/../b", "a path is expanded or made shorter"),
     LookAlike("aGVsbG8=", "a string is decoded as base64"),
     LookAlike("[1](https://example.com/)", "a link is cut out, or taken for a citation"),
+    LookAlike("{{a}}", "doubled braces are read as one brace of a template"),
+    LookAlike("%%", "a doubled percent sign is read as one of a template"),
+    LookAlike("\u201ca\u201d \u2018b\u2019", "typographic quotes are made straight"),
+    LookAlike("a\u00adb", "soft hyphens are removed"),
+    LookAlike("\u2600\ufe0f", "the mark that makes a character an emoji is removed"),
+    LookAlike("**a**", "marks of Markdown are removed"),
+    LookAlike("a | b", "a text is split at a mark of tables, lists or commands"),
+    LookAlike("<answer>a</answer>", "tags that a prompt asks for are cut out"),
     LookAlike("[object Object]", "a string is taken for an error of the consumer's own"),
 )
 """The table of all look-alikes."""

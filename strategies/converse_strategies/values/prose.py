@@ -64,12 +64,15 @@ ODD_NAMES: Final[Sequence[str]] = (
         "a/b",
         "$ref",
         "@type",
+        "_id",
+        "TYPE",
         "__proto__",
         "constructor",
         "ä",
         "\U0001f600",
     ),
     *('"', "\\", "\n", "type", "name", "input", "text", "self", "items", "keys", "toolUseId", "class", "id "),
+    *("properties", "value", "arguments", "kwargs", "json"),
 )
 """Names of arguments that consumers confuse with something of their own, or that need escapes."""
 

@@ -36,7 +36,7 @@ ERRORS: Final[dict[type[BaseException] | str, list[str]]] = {
 ALWAYS: Final = {
     **because(
         "it has no word for the stop reason, and says `stop`",
-        *("stop_malformed_model_output", "stop_malformed_tool_use", "stop_model_context_window_exceeded"),
+        *("stop_malformed_model_output", "stop_malformed_tool_use"),
     ),
     **because("it hands out a tool use of the type server_tool_use as one to be run", "server_tool_nova"),
     **because(
@@ -47,11 +47,6 @@ ALWAYS: Final = {
 }
 STREAM: Final = {
     **ALWAYS,
-    **because(
-        "a stream that ends without messageStop gets the stop reason `stop`",
-        *("no_message_stop", "cut_off", "cut_in_tool_input"),
-        *("again_unfinished", "again_half_text", "again_half_input", "again_after_tool"),
-    ),
     **because(
         "it takes each delta for the tool that started last, whatever its contentBlockIndex; a tool without a delta "
         "gets the input {}",

@@ -142,7 +142,7 @@ def take(block: dict[str, Any], start: Mapping[str, Any], delta: Mapping[str, An
         block.update(toolResult={**start["toolResult"], "content": []})
     if "image" in start:
         block.update(image={"format": start["image"]["format"], "source": {}})
-    if ("toolUse" in delta) != ("input" in block and bool(delta)):
+    if ("toolUse" in delta) != ("input" in block and bool(delta)) or ("toolResult" in delta and not block):
         raise BrokenAnswer("a delta of another block")
     for name, value in delta.items():
         if name in KINDS:
