@@ -266,8 +266,8 @@ def stream_events(
     do. The streams contain no exceptions, the token counts of `usage` add up, and by default an answer that a guardrail
     blocked stops with `guardrail_intervened`.
 
-    Most streams have a text. Without `max_blocks`, there are usually at most four blocks, but one stream in nine
-    has up to 29 more. In one of eight, a text or a tool input has up to 10,000 characters more, in up to 250 deltas. If
+    Most streams have a text. Without `max_blocks`, there are usually at most four blocks, but one stream in eleven has
+    up to 23 more. In one of eight, a text or a tool input has up to 10,000 characters more, in up to 250 deltas. If
     `texts` is given, no text is long. If `unfinished` is true, some streams that stop with `max_tokens` end in the
     middle of a tool's input. `assemble` raises StreamOrderError for them, because such an input is not JSON. With
     `target`, hypothesis searches for streams with as many events, blocks or characters as possible, as
@@ -291,8 +291,8 @@ def stream_events(
     number, talks = plan.number(draw, min_blocks, max_blocks)
     cutter = _DrawnCutter(draw) if model is None else ByFamily(model, {})
     part = _streamed(plan.kinds, texts, plan.maker, model)
-    parts = [draw(part) for _ in range(number)]
     text = [[(block, _cut(block, cutter))] for block in draw_text(draw, texts, talks)]
+    parts = [draw(part) for _ in range(number)]
     parts = plan.ordered(text, parts, lambda part: next(iter(part[0][0])), _is_small)
     content = [block for part in parts for block, _ in part]
     options = read_options(draw, drawn[HEAD_SIZE:], traces)

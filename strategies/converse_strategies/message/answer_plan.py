@@ -54,7 +54,7 @@ _UNITS: Final = ("0", "\U0001f600", "Zürich ", "a\r\n")
 MOST_DELTAS: Final = 250
 """The largest number of deltas in a long block; recorded blocks have up to 170."""
 
-_MOST_BLOCKS: Final = 29
+_MOST_BLOCKS: Final = 23
 """If the second byte of a plan is 1 to `_MOST_BLOCKS`, so many blocks are added, which repeat the others. Small bytes
 are small numbers, because hypothesis always tries 1, and then takes away one block after the other.
 """

@@ -46,7 +46,7 @@ _FORMS: Final = (PLAIN, SPECIAL, WIDE, WIDEST)
 _WEIGHTS: Final[Mapping[tuple[str, str], int]] = {
     ("text", PLAIN): 1,
     ("text", SPECIAL): 2,
-    ("text", WIDE): 7,
+    ("text", WIDE): 4,
     ("text", WIDEST): 1,
     ("toolUse", SPECIAL): 24,
     ("toolUse", WIDE): 3,
@@ -107,8 +107,8 @@ def assistant_messages(
     `kinds` are members of ContentBlock, by default all that can be streamed; `texts` is a strategy for texts. All
     blocks of a message come from models of one maker: no message has both a signature of Claude and a server tool of
     Nova. The result of a server tool comes together with its tool use, so there may be more than `max_blocks` blocks.
-    Most messages have a text. Without `max_blocks`, there are usually at most four blocks, but one message in nine
-    has up to 29 more. In one of eight, a text or a tool input has up to 10,000 characters more. Texts of a given
+    Most messages have a text. Without `max_blocks`, there are usually at most four blocks, but one message in eleven
+    has up to 23 more. In one of eight, a text or a tool input has up to 10,000 characters more. Texts of a given
     strategy are never made longer. Raises InvalidArgument, when drawn, for a kind that cannot be streamed.
 
     >>> from hypothesis import find
@@ -130,7 +130,7 @@ def draw_part(draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts | None, make
 
 
 def draw_text(draw: st.DrawFn, texts: Texts | None, talks: bool) -> list[Block]:
-    """Draw the text of an answer that `talks`. Draw it after the other blocks: so hypothesis can leave it out."""
+    """Draw the text of an answer that `talks`. Draw it before the other blocks: otherwise it is often empty."""
     if not talks:
         return []
     _, form = draw(sampled(weighted(_TEXT_ALONE, texts is None)))
@@ -151,8 +151,8 @@ def contents(
     plan = plan_of(draw(HEADS), kinds, any_text=texts is None, any_number=max_blocks is None)
     number, talks = plan.number(draw, min_blocks, max_blocks)
     part = _parts(plan.kinds, texts, plan.maker)
-    drawn = [draw(part) for _ in range(number)]
     text = [[block] for block in draw_text(draw, texts, talks)]
+    drawn = [draw(part) for _ in range(number)]
     content = _joined(plan.ordered(text, drawn, lambda part: next(iter(part[0])), _is_small))
     plan.lengthened(draw, content)
     return content
