@@ -138,8 +138,11 @@ def _known(texts: Texts) -> Texts:
     return texts
 
 
-_LEAST_PIECES: Final = (1, 12, 50)
 _MOST_PIECES: Final = 200
+_PIECES: Final = tuple(st.binary(min_size=least, max_size=_MOST_PIECES) for least in (1, 12, 50))
+"""Strategies for the bytes of a text. The largest number is always the same, so that hypothesis can shrink a long text
+to a short one.
+"""
 
 
 @cached
@@ -153,8 +156,12 @@ def special_texts(size: int = 0) -> Texts:
     >>> find(special_texts(), lambda text: text)
     '0'
     """
-    # the largest number is always the same, so that hypothesis can shrink a long text to a short one
-    return _known(made(st.binary(min_size=_LEAST_PIECES[size], max_size=_MOST_PIECES), read_text))
+    return _known(made(_PIECES[size], read_text))
+
+
+def draw_special_text(draw: st.DrawFn, size: int) -> str:
+    """Draw a text as `special_texts` does, in one draw instead of two: each takes time."""
+    return read_text(draw(_PIECES[size]))
 
 
 @cached

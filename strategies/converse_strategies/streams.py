@@ -28,10 +28,10 @@ from converse_strategies.message.answer_plan import (
     sent_by,
 )
 from converse_strategies.message.blocks import (
-    TEXT_ALONE,
     Block,
     assistant_messages,
     draw_part,
+    draw_text,
     rename_tools,
     streamable,
 )
@@ -54,9 +54,16 @@ _EMPTY: Final = 240
 
 _HARD_SEAM: Final = re.compile(r"(?<=\r)(?=\n)|(?<=\\ud[89ab][0-9a-f]{2})(?=\\ud)")
 _SEAM: Final = re.compile(r"(?<=\s)(?=\S)|(?<=\S)(?=\s)|(?<=(.))(?=\1)")
+_SEAMS_OF_TEXT: Final = (_HARD_SEAM, _SEAM)
 """Both patterns match positions at which many consumers do not expect a cut. `_HARD_SEAM` matches between a carriage
 return and a line feed, and inside an escaped surrogate pair. `_SEAM` is used if `_HARD_SEAM` matches nowhere in the
 rest of the text. It matches beside white space and between two equal characters.
+"""
+
+_SPACE_IN_STRING: Final = re.compile(r'(?<=[^\s,{\[])(?<!(?<!\\)":)(?=\s)')
+_SIMPLEST_SEAMS: Final = (_HARD_SEAM, _SPACE_IN_STRING, _SEAM)
+"""The patterns for the byte 0, towards which hypothesis shrinks: white space in a string comes before that which
+separates the values of a JSON text, because more bugs need it.
 """
 
 _EVEN_FROM: Final = 128
@@ -180,9 +187,10 @@ def cut(text: str, cuts: bytes) -> list[str]:
     the text.
 
     A byte below 160 ends the current piece after 1 to 16 more characters. A byte from 160 to 223 ends the piece at one
-    of the next four seams: positions at which many consumers do not expect a cut, such as between `\r` and `\n`. If
-    there is no seam, it acts like a byte below 160. A byte from 224 to 239 lengthens the piece by 16 to 256 characters
-    and does not end it. A byte from 240 on ends the piece at once, so two such bytes in a row make an empty piece.
+    of the next four seams: positions at which many consumers do not expect a cut, such as between `\r` and `\n`. So
+    does 0, towards which hypothesis shrinks, at the next one. If there is no seam, these bytes act like those below
+    160. A byte from 224 to 239 lengthens the piece by 16 to 256 characters and does not end it. A byte from 240 on ends
+    the piece at once, so two such bytes in a row make an empty piece.
 
     If the first byte is 128 to 223, this byte alone decides: the pieces have equal lengths. Most such bytes make few
     pieces, and 223 makes up to 250. b"" leaves the text whole.
@@ -197,7 +205,11 @@ def cut(text: str, cuts: bytes) -> list[str]:
     pieces: list[str] = []
     start = end = 0
     for byte in cuts:
-        seam = _next_seam(text, start + 1, byte % 4) if _SEAMS <= byte < _SKIPS else None
+        seam = None
+        if byte == 0:
+            seam = _next_seam(text, start + 1, 0, _SIMPLEST_SEAMS)
+        elif _SEAMS <= byte < _SKIPS:
+            seam = _next_seam(text, start + 1, byte % 4, _SEAMS_OF_TEXT)
         if _SKIPS <= byte < _EMPTY:
             end = min(len(text), end + (byte - _SKIPS + 1) * _LONGEST)
             continue
@@ -212,12 +224,12 @@ def cut(text: str, cuts: bytes) -> list[str]:
     return [*pieces, rest] if rest or not pieces else pieces
 
 
-def _next_seam(text: str, start: int, number: int) -> int | None:
+def _next_seam(text: str, start: int, number: int, patterns: Sequence[re.Pattern[str]]) -> int | None:
     """Return the position of a seam in `text`: the one with the index `number` among the seams from `start` on.
 
     If there are fewer seams, return the position of the last one. Return None if there is no seam.
     """
-    for pattern in (_HARD_SEAM, _SEAM):
+    for pattern in patterns:
         places = [seam.start() for seam in islice(pattern.finditer(text, start), number + 1)]
         if places:
             return places[-1]
@@ -254,8 +266,8 @@ def stream_events(
     do. The streams contain no exceptions, the token counts of `usage` add up, and by default an answer that a guardrail
     blocked stops with `guardrail_intervened`.
 
-    Most streams have a text. Without `max_blocks`, there are usually at most three blocks, but one stream in ten
-    has up to 29 more. In one of eight, a text or a tool input has up to 10,000 characters more, in up to 250 deltas. If
+    Most streams have a text. Without `max_blocks`, there are usually at most four blocks, but one stream in eleven has
+    up to 23 more. In one of eight, a text or a tool input has up to 10,000 characters more, in up to 250 deltas. If
     `texts` is given, no text is long. If `unfinished` is true, some streams that stop with `max_tokens` end in the
     middle of a tool's input. `assemble` raises StreamOrderError for them, because such an input is not JSON. With
     `target`, hypothesis searches for streams with as many events, blocks or characters as possible, as
@@ -275,21 +287,22 @@ def stream_events(
     if maker is not None and kinds is None:
         wanted = sent_by(maker, wanted)
     drawn = draw(_HEAD_AND_TAIL)
-    room = max_blocks is None or max_blocks > 0
-    plan = plan_of(drawn, wanted, any_text=texts is None, any_number=max_blocks is None, room=room, maker=maker)
-    least, most = plan.size(min_blocks, max_blocks)
-    text = [_draw_streamed(draw, TEXT_ALONE, texts, plan.maker, model)] if plan.talks else []
-    parts = draw(st.lists(_streamed(plan.kinds, texts, plan.maker, model), min_size=least, max_size=most))
+    plan = plan_of(drawn, wanted, any_text=texts is None, any_number=max_blocks is None, maker=maker)
+    number, talks = plan.number(draw, min_blocks, max_blocks)
+    cutter = _DrawnCutter(draw) if model is None else ByFamily(model, {})
+    part = _streamed(plan.kinds, texts, plan.maker, model)
+    text = [[(block, _cut(block, cutter))] for block in draw_text(draw, texts, talks)]
+    parts = [draw(part) for _ in range(number)]
     parts = plan.ordered(text, parts, lambda part: next(iter(part[0][0])), _is_small)
-    streamed = [each for part in parts for each in part]
-    longer = plan.lengthened([block for block, _ in streamed])
-    if longer is not None:
-        block = streamed[longer][0]
-        again = _cut(block, _LongCutter(plan.deltas) if model is None else ByFamily(model, {}))
-        streamed[longer][1][:] = again
-    events, content = _joined(parts)
+    content = [block for part in parts for block, _ in part]
     options = read_options(draw, drawn[HEAD_SIZE:], traces)
-    reason = draw_stop_reason(draw, "stream_events", content, options, stop_reasons, traces)
+    is_usual = plan.is_empty and not content
+    reason = draw_stop_reason(draw, "stream_events", content, options, stop_reasons, traces, is_usual=is_usual)
+    longer = plan.lengthened(draw, content)
+    if longer is not None:
+        streamed = [events for part in parts for _, events in part]
+        streamed[longer][:] = _cut(content[longer], _LongCutter(plan.deltas) if model is None else cutter)
+    events = _joined(parts)
     if unfinished and reason == "max_tokens":
         _leave_unfinished(events)
     if model is not None and ends_empty(model, content, reason):
@@ -363,14 +376,14 @@ def _leave_unfinished(events: list[Event]) -> None:
             return
 
 
-def _joined(parts: list[list[tuple[Block, list[Event]]]]) -> tuple[list[Event], list[Block]]:
+def _joined(parts: list[list[tuple[Block, list[Event]]]]) -> list[Event]:
     rename_tools([[_tool_start(events[0]) for _, events in part] for part in parts])
     streamed = [events for part in parts for _, events in part]
     for index, events in enumerate(streamed):
         for event in events:
             (members,) = event.values()
             members["contentBlockIndex"] = index
-    return [event for events in streamed for event in events], [block for part in parts for block, _ in part]
+    return [event for events in streamed for event in events]
 
 
 def _tool_start(event: Event) -> dict[str, Any] | None:

@@ -45,7 +45,7 @@ def test_every_way_to_cut_is_reachable(pieces: list[str]) -> None:
     for piece in pieces[:-1] if pieces[-1] else pieces:
         long, rest = divmod(len(piece), 16)
         cuts += bytes([223 + long] if long else [])
-        cuts += bytes([rest - 1]) if rest else b"\xff"
+        cuts += bytes([15 + rest]) if rest else b"\xff"
     assert cut("".join(pieces), bytes(cuts)) == pieces
 
 

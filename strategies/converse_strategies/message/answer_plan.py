@@ -4,11 +4,11 @@ there is a text, and what is long.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, NamedTuple
+from itertools import cycle, islice
+from typing import Any, Final, NamedTuple, cast
 
 from hypothesis import strategies as st
 
@@ -44,7 +44,7 @@ _CLAUDE_3: Final = CLAUDE._replace(types_tools=False)
 _MAKERS: Final = {"claude": CLAUDE, "claude-3": _CLAUDE_3, "nova": NOVA, "titan": _TITAN}
 """Name of a model family -> its maker. The maker of all other families is `OTHERS`."""
 
-HEAD_SIZE: Final = 7
+HEAD_SIZE: Final = 6
 HEADS: Final = st.binary(min_size=HEAD_SIZE, max_size=HEAD_SIZE)
 """Strategy for the argument `head` of `plan_of`. Zeros, the simplest bytes, mean a short answer of Claude."""
 
@@ -54,60 +54,71 @@ _UNITS: Final = ("0", "\U0001f600", "Zürich ", "a\r\n")
 MOST_DELTAS: Final = 250
 """The largest number of deltas in a long block; recorded blocks have up to 170."""
 
-_MORE_FROM: Final = 230
-_MOST_BLOCKS: Final = 29
-"""If the second byte of a plan is at least `_MORE_FROM`, the blocks are repeated. This adds at most 29 blocks."""
+_MOST_BLOCKS: Final = 23
+"""If the second byte of a plan is 1 to `_MOST_BLOCKS`, so many blocks are added, which repeat the others. Small bytes
+are small numbers, because hypothesis always tries 1, and then takes away one block after the other.
+"""
 
-_LONGER_FROM: Final = 224
-_LONGEST: Final = 10_240
-"""If the third byte is at least `_LONGER_FROM`, a text or a tool input gets more characters, at most 10,240."""
-
-_ANYTHING_FROM: Final = 32
-_MORE_THAN_TEXT_FROM: Final = 40
-"""If the first byte is at least `_ANYTHING_FROM`, the answer has a block; besides a text, the other number counts."""
+_LONG_BELOW: Final = 33
+_LENGTHS: Final = st.sampled_from((20, 40, 60, 80, 100, 120, 140, *range(160, 10_241, 40)))
+"""If the third byte is 1 to 32, a text or a tool input gets so many characters more as is drawn then. This is a draw of
+its own: hypothesis does not find the smallest number of two bytes, because to lower one it must raise the other. It is
+one of few hundred numbers, because of more numbers hypothesis draws small ones more often.
+"""
 
 _TALKS_FROM: Final = 12
 _TALKS: Final = "text"
-"""If the sixth byte is at least `_TALKS_FROM`, the answer has a block of this kind besides its other blocks."""
+"""If the fifth byte is at least `_TALKS_FROM`, the answer has a block of this kind besides its other blocks."""
+
+_USUAL: Final = 3
+_NUMBERS: Final = 11
+"""An answer has usually at most `_USUAL` blocks besides this text. Their number is drawn as one of `_NUMBERS` places in
+a table: up to 10, hypothesis takes such a place for a choice between alternatives, and when it lowers it, it draws the
+rest of the answer anew. So it finds answers with fewer blocks that show the same bug in another way.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerPlan:
     """The plan of an answer. `maker` makes the model; `kinds` are the kinds of blocks to draw.
 
-    If `usual` is true, at least one block is drawn. If `talks` is true, a text comes besides the drawn blocks.
-    `more` is the number of blocks to add by repetition. `length` is the number of characters to add to one text or tool
-    input, `deltas` is the number of its deltas, at most 250, and `which` selects the block. `more` and `length` are
-    usually 0. As each is drawn as a number that stands in the place of the 0, hypothesis shrinks a long answer to
-    the short one that was drawn with it.
+    If `is_empty` is true, there is no block, unless the user asks for some, and nothing else is drawn. Where hypothesis
+    repeats bytes that do not fit into their new place, it uses 0 instead: so these many answers are all the same, and
+    it leaves out what it has seen. If `talks` is true, a text comes besides the drawn blocks, if there is room for it.
+
+    `more` is the number of blocks to add by repetition, usually 0. If `is_long` is true, one text or tool input gets
+    more characters. `deltas` is the number of its deltas, at most 250, and `which` selects the block. Bytes of 0 stand
+    for none of this, so hypothesis shrinks a long answer to the short one that was drawn with it.
     """
 
     maker: Maker
     kinds: tuple[str, ...]
-    usual: bool = False
+    is_empty: bool = False
     talks: bool = False
     more: int = 0
-    length: int = 0
+    is_long: bool = False
     deltas: int = 1
     which: int = 0
 
-    def size(self, least: int, most: int | None) -> tuple[int, int]:
-        """Return the smallest and the largest number of blocks to draw, besides the text of an answer that `talks`.
+    def number(self, draw: st.DrawFn, least: int, most: int | None) -> tuple[int, bool]:
+        """Draw the number of blocks besides the text of an answer that `talks`, and say whether this text comes.
 
-        With this text there are `least` to `most` blocks; without `most`, at most three or, if that is more, `least`.
-        If `usual` is true, the smallest is at least 1.
+        Together there are `least` to `most` blocks. Without `most`, there are at most three besides the text or, if
+        that is more, `least`.
         """
-        found = (max(least, 3) if most is None else most) - self.talks
-        low = max(least - self.talks, 0)
-        return (min(1, found) if low == 0 and self.usual else low), found
+        if self.is_empty and not least:
+            return 0, False
+        can_talk = _TALKS in self.kinds
+        high = max(least, _USUAL) if most is None else most
+        number = draw(_numbers(max(least - can_talk, 0), high, can_talk))
+        return number, can_talk and number != most and (self.talks or number < least)
 
     def ordered(
         self, text: list[Any], parts: list[Any], kind: Callable[[Any], str], is_small: Callable[[Any], bool]
     ) -> list[Any]:
         """Return the parts with the text, if there is one, where models send it: after reasoning, before anything else.
 
-        `kind` returns the kind of the first block of a part. As many copies of small parts
-        follow as `more` says.
+        `kind` returns the kind of the first block of a part. As many copies of small parts follow as `more` says.
         """
         place = 1 if parts and kind(parts[0]) == "reasoningContent" else 0
         found = [*parts[:place], *text, *parts[place:]]
@@ -115,14 +126,16 @@ class AnswerPlan:
         if not small:
             return found
         # Not in turn: with two parts, every second block would be the same, and a consumer could exchange them unseen.
-        return [*found, *(copy.deepcopy(small[at * (at + 1) // 2 % len(small)]) for at in range(self.more))]
+        return [*found, *(_copied(small[at * (at + 1) // 2 % len(small)]) for at in range(self.more))]
 
-    def lengthened(self, content: Sequence[Block]) -> int | None:
-        """Make one text or tool input of `content` longer, and return its place; return None if `length` is 0.
+    def lengthened(self, draw: st.DrawFn, content: Sequence[Block]) -> int | None:
+        """Make one text or tool input of an answer that `is_long` longer, and return its place; otherwise return None.
 
-        It is also None if there is no text, and no tool use that a client must run.
+        It is also None if there is no text, and no tool use that a client must run. This must be the last draw of an
+        answer: if another one came after it, hypothesis would take the length for that one when it leaves out the
+        length.
         """
-        if not self.length:
+        if not self.is_long:
             return None
         texts = [place for place, block in enumerate(content) if "text" in block]
         tools = [place for place, block in enumerate(content) if _is_for_a_client(block)]
@@ -131,7 +144,8 @@ class AnswerPlan:
             return None
         place = places[self.which // 3 % len(places)]
         unit = _UNITS[self.which // 16 % len(_UNITS)]
-        more = (unit * (self.length // len(unit) + 1))[: self.length]
+        length = draw(_LENGTHS)
+        more = (unit * (length // len(unit) + 1))[:length]
         if "text" in content[place]:
             content[place]["text"] += more
         else:
@@ -139,6 +153,16 @@ class AnswerPlan:
             name = next((name for name, value in given.items() if isinstance(value, str)), _unused(given))
             given[name] = given.get(name, "") + more
         return place
+
+
+def _copied(value: object) -> Any:
+    """Copy a drawn value faster than copy.deepcopy does, which looks for what occurs twice."""
+    if isinstance(value, dict):
+        return {name: _copied(each) for name, each in cast("Mapping[str, object]", value).items()}
+    if isinstance(value, list | tuple):
+        copied = [_copied(each) for each in cast("Sequence[object]", value)]
+        return copied if isinstance(value, list) else tuple(copied)
+    return value
 
 
 def _is_for_a_client(block: Block) -> bool:
@@ -152,14 +176,26 @@ def _unused(names: Mapping[str, Any]) -> str:
     return name
 
 
+@cache
+def _numbers(least: int, most: int, talks: bool) -> st.SearchStrategy[int]:
+    """Strategy for a number of blocks: 0 is rare, and so is `most` if a text could come besides."""
+    every = range(least, min(most, least + _MOST_BLOCKS) + 1)
+    often = every[not least : len(every) - talks] or every[:1]
+    return st.sampled_from((*every, *islice(cycle(often), max(0, _NUMBERS - len(every)))) if most > least else every)
+
+
 def even_pieces(text: str, number: int) -> list[str]:
-    """Cut `text` into at most `number` equally long pieces; the last may be shorter.
+    """Cut `text` into `number` pieces whose lengths differ by at most one, the longer ones first.
+
+    A text of fewer characters is cut into these. So the number of pieces stays while hypothesis shortens the text.
 
     >>> even_pieces("forty-two", 2)
     ['forty', '-two']
     """
-    size = -(-len(text) // number)
-    return [text[start : start + size] for start in range(0, len(text), size)]
+    size, longer = divmod(len(text), number)
+    middle = longer * (size + 1)
+    pieces = [text[start : start + size + 1] for start in range(0, middle, size + 1)]
+    return pieces + [text[start : start + size] for start in range(middle, len(text), size or 1)]
 
 
 def tool_type(maker: Maker) -> dict[str, str]:
@@ -181,37 +217,30 @@ def plan_of(
     *,
     any_text: bool,
     any_number: bool,
-    room: bool,
     maker: Maker | None = None,
 ) -> AnswerPlan:
     """Read the drawn bytes `head` as a plan for an answer with blocks of some of `kinds`.
 
-    A text or a tool input is long only if `any_text` is true. Many blocks are possible only if `any_number` is true,
-    and a text besides the other blocks only if `room` is true. Thus the plan never contradicts the user's arguments.
-    Without `maker`, the plan is for Claude or Nova, and leaves out the kinds that this maker's models never send.
+    A text or a tool input is long only if `any_text` is true, and many blocks are possible only if `any_number` is
+    true. Thus the plan never contradicts the user's arguments. Without `maker`, the plan is for Claude or Nova, and
+    leaves out the kinds that this maker's models never send.
     """
     if maker is None:
-        maker = (CLAUDE, NOVA)[head[0] & 1]
+        maker = (CLAUDE, NOVA)[head[0] >> 1 & 1]
         if not sent_by(maker, kinds):
             maker = NOVA
         kinds = sent_by(maker, kinds)
-    maker = maker._replace(types_tools=maker.types_tools and bool(head[0] & 2))
-    talks = room and _TALKS in kinds and head[5] >= _TALKS_FROM
+    maker = maker._replace(types_tools=maker.types_tools and bool(head[0] & 4))
     return AnswerPlan(
         maker,
         kinds,
-        usual=head[0] >= (_MORE_THAN_TEXT_FROM if talks else _ANYTHING_FROM),
-        talks=talks,
-        more=_rarely(head[1], 255, _MORE_FROM, _MOST_BLOCKS) if any_number else 0,
-        length=_rarely(head[2], head[3], _LONGER_FROM, _LONGEST) if any_text else 0,
-        deltas=1 + head[4] * (MOST_DELTAS - 1) // 255,
-        which=head[6],
+        is_empty=not head[0],
+        talks=head[4] >= _TALKS_FROM,
+        more=head[1] if any_number and head[1] <= _MOST_BLOCKS else 0,
+        is_long=any_text and 0 < head[2] < _LONG_BELOW,
+        deltas=1 + head[3] * (MOST_DELTAS - 1) // 255,
+        which=head[5],
     )
-
-
-def _rarely(first: int, second: int, least: int, most: int) -> int:
-    """Return a number of up to `most` that grows with the two bytes. It is 0 if the first byte is below `least`."""
-    return max(0, (first - least) * 256 + second + 1) * most // ((256 - least) * 256)
 
 
 @cache

@@ -41,17 +41,27 @@ consumers often read wrongly. `WIDE` is the same with longer texts, and with man
 the longest texts.
 """
 
-_WEIGHTS: Final[Mapping[str, Mapping[str, int]]] = {
-    "text": {PLAIN: 1, SPECIAL: 2, WIDE: 4, WIDEST: 1},
-    "toolUse": {PLAIN: 4, SPECIAL: 24, WIDE: 3},
-    "reasoningContent": {PLAIN: 18, SPECIAL: 7, WIDE: 1},
-    "citationsContent": {PLAIN: 15},
-    "toolResult": {PLAIN: 30},
-    "image": {PLAIN: 2},
+_FORMS: Final = (PLAIN, SPECIAL, WIDE, WIDEST)
+
+_WEIGHTS: Final[Mapping[tuple[str, str], int]] = {
+    ("text", PLAIN): 1,
+    ("text", SPECIAL): 2,
+    ("text", WIDE): 4,
+    ("text", WIDEST): 1,
+    ("toolUse", SPECIAL): 24,
+    ("toolUse", WIDE): 3,
+    ("reasoningContent", PLAIN): 18,
+    ("reasoningContent", SPECIAL): 7,
+    ("reasoningContent", WIDE): 1,
+    ("citationsContent", PLAIN): 15,
+    ("image", PLAIN): 2,
+    ("toolUse", PLAIN): 4,
+    ("toolResult", PLAIN): 30,
 }
-"""Kind of block -> form -> the weight with which this kind is drawn in this form, besides the text that most answers
+"""Kind of block and form -> the weight with which this kind is drawn in this form, besides the text that most answers
 have anyway. In recorded answers 71 % of the blocks are texts, 15 % tool uses, 8 % cited texts, 6 % reasoning. Tool uses
-and results of server tools are drawn more often than that, because consumers have most of their bugs there.
+and results of server tools are drawn more often than that, because consumers have most of their bugs there. A
+toolResult comes after the toolUse that begins with the same draws, so that hypothesis can exchange one for the other.
 """
 
 SERVER_TOOLS: Final = ("nova_grounding", "nova_code_interpreter")
@@ -80,7 +90,7 @@ def streamable_blocks(draw: st.DrawFn, *, kinds: Collection[str] | None = None, 
     maker = CLAUDE if sent_by(CLAUDE, (kind,)) else NOVA
     if kind == "toolUse":
         maker = maker._replace(types_tools=draw(st.booleans()))
-    return draw_block(draw, kind, _texts(texts, form), maker, form)
+    return draw_block(draw, kind, texts, maker, form)
 
 
 @composite
@@ -97,8 +107,8 @@ def assistant_messages(
     `kinds` are members of ContentBlock, by default all that can be streamed; `texts` is a strategy for texts. All
     blocks of a message come from models of one maker: no message has both a signature of Claude and a server tool of
     Nova. The result of a server tool comes together with its tool use, so there may be more than `max_blocks` blocks.
-    Most messages have a text. Without `max_blocks`, there are usually at most three blocks, but one message in ten
-    has up to 29 more. In one of eight, a text or a tool input has up to 10,000 characters more. Texts of a given
+    Most messages have a text. Without `max_blocks`, there are usually at most four blocks, but one message in eleven
+    has up to 23 more. In one of eight, a text or a tool input has up to 10,000 characters more. Texts of a given
     strategy are never made longer. Raises InvalidArgument, when drawn, for a kind that cannot be streamed.
 
     >>> from hypothesis import find
@@ -114,8 +124,20 @@ def draw_part(draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts | None, make
     first.
     """
     kind, form = draw(sampled(weighted(kinds, texts is None)))
-    block = draw_block(draw, kind, _texts(texts, form), maker, form)
-    return [*_server_tool(draw, block)] if kind == "toolResult" else [block]
+    if kind == "toolResult":
+        return [*_server_tool(draw)]
+    return [draw_block(draw, kind, texts, maker, form)]
+
+
+def draw_text(draw: st.DrawFn, texts: Texts | None, talks: bool) -> list[Block]:
+    """Draw the text of an answer that `talks`. Draw it before the other blocks: otherwise it is often empty."""
+    if not talks:
+        return []
+    _, form = draw(sampled(weighted(_TEXT_ALONE, texts is None)))
+    return [{"text": _draw_text(draw, texts, form)}]
+
+
+_TEXT_ALONE: Final = ("text",)
 
 
 @composite
@@ -126,18 +148,13 @@ def contents(
 
     Tool use ids are unique, and the result of a server tool directly follows the tool use to which it belongs.
     """
-    plan = plan_of(
-        draw(HEADS),
-        kinds,
-        any_text=texts is None,
-        any_number=max_blocks is None,
-        room=max_blocks is None or max_blocks > 0,
-    )
-    least, most = plan.size(min_blocks, max_blocks)
-    text = [draw_part(draw, TEXT_ALONE, texts, plan.maker)] if plan.talks else []
-    drawn = draw(st.lists(_parts(plan.kinds, texts, plan.maker), min_size=least, max_size=most))
+    plan = plan_of(draw(HEADS), kinds, any_text=texts is None, any_number=max_blocks is None)
+    number, talks = plan.number(draw, min_blocks, max_blocks)
+    part = _parts(plan.kinds, texts, plan.maker)
+    text = [[block] for block in draw_text(draw, texts, talks)]
+    drawn = [draw(part) for _ in range(number)]
     content = _joined(plan.ordered(text, drawn, lambda part: next(iter(part[0])), _is_small))
-    plan.lengthened(content)
+    plan.lengthened(draw, content)
     return content
 
 
@@ -147,8 +164,6 @@ def _is_small(part: list[Block]) -> bool:
 
 _SMALL: Final = 200
 """A longer text is not repeated."""
-
-TEXT_ALONE: Final = ("text",)
 
 _parts = composite(draw_part)
 
@@ -161,17 +176,17 @@ def weighted(kinds: tuple[str, ...], any_text: bool) -> tuple[tuple[str, str], .
     """
     pairs = [
         (kind, form if any_text else PLAIN)
-        for kind in kinds
-        for form, number in _WEIGHTS[kind].items()
+        for (kind, form), number in _WEIGHTS.items()
+        if kind in kinds
         for _ in range(number)
     ]
-    return (*dict.fromkeys(pairs), *pairs)
+    return (*sorted({*pairs}, key=lambda pair: (kinds.index(pair[0]), _FORMS.index(pair[1]))), *pairs)
 
 
-def _texts(texts: Texts | None, form: str) -> Texts:
-    if texts is not None:
-        return texts
-    return basics.texts() if form == PLAIN else basics.special_texts(_SIZES[form])
+def _draw_text(draw: st.DrawFn, texts: Texts | None, form: str) -> str:
+    if texts is None and form != PLAIN:
+        return basics.draw_special_text(draw, _SIZES[form])
+    return draw(basics.texts() if texts is None else texts)
 
 
 _SIZES: Final = {SPECIAL: 0, WIDE: 1, WIDEST: 2}
@@ -195,40 +210,47 @@ def rename_tools(parts: Iterable[Iterable[dict[str, Any] | None]]) -> None:
             member["toolUseId"] = name
 
 
-def draw_block(draw: st.DrawFn, kind: str, texts: Texts, maker: Maker = CLAUDE, form: str = PLAIN) -> Block:
+def draw_block(
+    draw: st.DrawFn, kind: str, texts: Texts | None = None, maker: Maker = CLAUDE, form: str = PLAIN
+) -> Block:
     """Draw one streamable block of the kind `kind`, as models of `maker` send it.
 
     Unless `form` is `PLAIN`, a tool input has texts and values that consumers often read wrongly, and reasoning has the
     forms in `_SPECIAL_FORMS`.
     """
-    return {kind: draw(_BLOCKS[kind](texts, maker, form))}
+    if kind == "text":
+        return {kind: _draw_text(draw, texts, form)}
+    if kind == "toolUse":
+        use = draw(_PLAIN_USES) if form == PLAIN else _special_use(draw(_SPECIAL_USES[form]))
+        return {kind: {**use, **tool_type(maker)}}
+    if kind == "reasoningContent":
+        return {kind: _draw_reasoning(draw, texts, maker, form)}
+    return {kind: draw(_BLOCKS[kind](basics.texts() if texts is None else texts, maker))}
 
 
-@composite
-def _reasoning(draw: st.DrawFn, texts: Texts, maker: Maker, of: str) -> dict[str, Any]:
+def _draw_reasoning(draw: st.DrawFn, texts: Texts | None, maker: Maker, of: str) -> dict[str, Any]:
     form = draw(_REASONING_FORMS if of == PLAIN else _SPECIAL_FORMS) if maker.signs else "unsigned"
     if form == "redacted":
         return {"redactedContent": draw(basics.BLOBS)}
     signed = {"signature": draw(basics.signatures())} if form != "unsigned" else {}
-    return {"reasoningText": {"text": "" if form == "omitted" else draw(texts), **signed}}
+    return {"reasoningText": {"text": "" if form == "omitted" else _draw_text(draw, texts, of), **signed}}
 
 
 @composite
 def _tool_result(draw: st.DrawFn) -> dict[str, Any]:
+    return {"toolUseId": draw(basics.tool_use_ids()), **draw(_answered())[1]}
+
+
+@composite
+def _answered(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
+    """The name of a server tool, and the content and status of its result."""
     items = draw(_RESULT_ITEMS)
     content = [{"json": item} if isinstance(item, dict) else {"text": item} for item in items]
-    result: dict[str, Any] = {"toolUseId": draw(basics.tool_use_ids()), "content": content}
+    result: dict[str, Any] = {"content": content}
     status = draw(_STATUSES)
     if status is not None and (content or status != "error"):
         result["status"] = status
-    return result
-
-
-@basics.cached
-def _tool_uses(maker: Maker, form: str) -> st.SearchStrategy[dict[str, Any]]:
-    uses = _TOOL_USES[form]
-    more = tool_type(maker)
-    return basics.made(uses, lambda use: {**use, **more}) if more else uses
+    return draw(sampled(SERVER_TOOLS)), result
 
 
 def _special_use(drawn: bytes) -> dict[str, Any]:
@@ -244,11 +266,14 @@ _NAMES: Final = ("0", "0", "0", "get_weather", "search-files", "A" * 64)
 """Names of tools. Most tool uses have the same name, because consumers confuse tool uses with equal names."""
 
 
-def _server_tool(draw: st.DrawFn, result: Block) -> tuple[Block, Block]:
-    name = draw(sampled(SERVER_TOOLS))
-    use = {"name": name, "input": draw(_INPUTS), "type": "server_tool_use"}
-    result["toolResult"]["type"] = f"{name}_result"
-    return {"toolUse": {"toolUseId": result["toolResult"]["toolUseId"], **use}}, result
+def _server_tool(draw: st.DrawFn) -> tuple[Block, Block]:
+    """Draw the tool use and the result of a server tool. The first draws are those of a `PLAIN` tool use."""
+    use = draw(_PLAIN_USES)
+    name, result = draw(_answered())
+    return (
+        {"toolUse": {**use, "name": name, "type": "server_tool_use"}},
+        {"toolResult": {"toolUseId": use["toolUseId"], "type": f"{name}_result", **result}},
+    )
 
 
 _INPUTS: Final[st.SearchStrategy[dict[str, Any]]] = st.one_of(
@@ -266,25 +291,19 @@ _SPECIAL_FORMS: Final = st.sampled_from(("unsigned", "signed", "omitted"))
 
 _RESULT_ITEMS: Final = st.lists(basics.texts() | basics.json_objects(), max_size=3)
 _STATUSES: Final = st.sampled_from((None, "success", "error", "error"))
-_TOOL_USES: Final[Mapping[str, st.SearchStrategy[dict[str, Any]]]] = {
-    PLAIN: st.fixed_dictionaries({"toolUseId": basics.tool_use_ids(), "name": basics.tool_names(), "input": _INPUTS}),
-    SPECIAL: basics.made(st.binary(max_size=82), _special_use),
-    WIDE: basics.made(st.binary(min_size=10, max_size=82), _special_use),
-}
-"""Form -> strategy for tool uses in this form. Of `WIDE` ones the bytes are enough for 3 to 15 arguments. The largest
-size is the same, so that hypothesis can shrink them to `SPECIAL` ones.
+_PLAIN_USES: Final = st.fixed_dictionaries(
+    {"toolUseId": basics.tool_use_ids(), "name": basics.tool_names(), "input": _INPUTS}
+)
+_SPECIAL_USES: Final = {SPECIAL: st.binary(max_size=82), WIDE: st.binary(min_size=10, max_size=82)}
+"""Form -> strategy for the bytes of a tool use in this form. Of `WIDE` ones they are enough for 3 to 15 arguments. The
+largest size is the same, so that hypothesis can shrink them to `SPECIAL` ones.
 """
 
-_BLOCKS: Final[Mapping[str, Callable[[Texts, Maker, str], st.SearchStrategy[Any]]]] = {
-    "text": lambda texts, maker, form: texts,
-    "toolUse": lambda texts, maker, form: _tool_uses(maker, form),
-    "reasoningContent": _reasoning,
-    "citationsContent": lambda texts, maker, form: citations_content_blocks(
-        kinds=kinds_of_web(maker.cites_web), texts=texts
-    ),
-    "toolResult": lambda texts, maker, form: _tool_result(),
-    "image": lambda texts, maker, form: images(sources=("bytes",)),
+_BLOCKS: Final[Mapping[str, Callable[[Texts, Maker], st.SearchStrategy[Any]]]] = {
+    "citationsContent": lambda texts, maker: citations_content_blocks(kinds=kinds_of_web(maker.cites_web), texts=texts),
+    "toolResult": lambda texts, maker: _tool_result(),
+    "image": lambda texts, maker: images(sources=("bytes",)),
 }
-"""Kind of block -> a function. The function takes a strategy for texts, a maker and a form, and returns a strategy for
-the content of the block.
+"""Kind of block -> a function. The function takes a strategy for texts and a maker, and returns a strategy for the
+content of the block.
 """
