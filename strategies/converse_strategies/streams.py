@@ -266,7 +266,7 @@ def stream_events(
     do. The streams contain no exceptions, the token counts of `usage` add up, and by default an answer that a guardrail
     blocked stops with `guardrail_intervened`.
 
-    Most streams have a text. Without `max_blocks`, there are usually at most four blocks, but one stream in eleven has
+    Most streams have a text. Without `max_blocks`, there are usually at most three blocks, but one stream in eleven has
     up to 23 more. In one of eight, a text or a tool input has up to 10,000 characters more, in up to 250 deltas. If
     `texts` is given, no text is long. If `unfinished` is true, some streams that stop with `max_tokens` end in the
     middle of a tool's input. `assemble` raises StreamOrderError for them, because such an input is not JSON. With
@@ -287,17 +287,16 @@ def stream_events(
     if maker is not None and kinds is None:
         wanted = sent_by(maker, wanted)
     drawn = draw(_HEAD_AND_TAIL)
-    plan = plan_of(drawn, wanted, any_text=texts is None, any_number=max_blocks is None, maker=maker)
-    number, talks = plan.number(draw, min_blocks, max_blocks)
+    room = max_blocks is None or max_blocks > 0
+    plan = plan_of(drawn, wanted, any_text=texts is None, any_number=max_blocks is None, room=room, maker=maker)
+    least, most = plan.size(min_blocks, max_blocks)
     cutter = _DrawnCutter(draw) if model is None else ByFamily(model, {})
-    part = _streamed(plan.kinds, texts, plan.maker, model)
-    text = [[(block, _cut(block, cutter))] for block in draw_text(draw, texts, talks)]
-    parts = [draw(part) for _ in range(number)]
+    text = [[(block, _cut(block, cutter))] for block in draw_text(draw, texts, plan.talks)]
+    parts = draw(st.lists(_streamed(plan.kinds, texts, plan.maker, model), min_size=least, max_size=most))
     parts = plan.ordered(text, parts, lambda part: next(iter(part[0][0])), _is_small)
     content = [block for part in parts for block, _ in part]
     options = read_options(draw, drawn[HEAD_SIZE:], traces)
-    is_usual = plan.is_empty and not content
-    reason = draw_stop_reason(draw, "stream_events", content, options, stop_reasons, traces, is_usual=is_usual)
+    reason = draw_stop_reason(draw, "stream_events", content, options, stop_reasons, traces)
     longer = plan.lengthened(draw, content)
     if longer is not None:
         streamed = [events for part in parts for _, events in part]

@@ -290,7 +290,7 @@ def test_a_property_prints_the_answer_to_paste(pytester: pytest.Pytester) -> Non
     scope: dict[str, object] = {}
     exec("from converse_harness import reply\nanswer = (" + code + ")", scope)
     assert isinstance(answer := scope["answer"], Reply)
-    assert answer.summary == "3 events"
+    assert answer.summary in ("3 events", 'text ""')
 
 
 SECRET = "AKIA" + "Q7EXAMPLEKEYABCD"
@@ -403,6 +403,7 @@ from converse_harness.contract import ConsumerContract, Outcome
 class TestSeveral(ConsumerContract):
     operation = "Converse"
     kinds = ["text"]
+    examples = 100
 
     def consume(self, target):
         answer = target.client.converse(**target.request)
@@ -431,4 +432,4 @@ def test_a_property_reports_each_kind_of_flaw_once(pytester: pytest.Pytester) ->
     # Each is as small as it can be: the text of one character, two blocks, and none.
     for smallest in ("'2'; it was '0'", "IndexError is an accident of code: 'list index out of range'"):
         assert smallest in text
-    result.stdout.fnmatch_lines(["    any_answer  corrupted, known *  * of 200 answers, such as: *"])
+    result.stdout.fnmatch_lines(["    any_answer  corrupted, known *  * of 100 answers, such as: *"])

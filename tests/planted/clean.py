@@ -7,10 +7,10 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 from typing import Final
 
 from converse_harness.contract import ConsumerContract
+from tests.planted.agents import agent
 from tests.planted.bugs import CONSUMERS
 from tests.planted.by_contract import PROPERTIES_FIRST, accusations, contract_class
 from tests.planted.designs.by_pattern import ByPattern
@@ -26,14 +26,12 @@ Contract = type[ConsumerContract]
 
 
 def _agent() -> Contract:
-    """The agent into which mistakes are planted; its suite is written as a user's, beside `agent.py`."""
-    folder = Path(__file__).parent / "agents"
-    sys.path.insert(0, str(folder))
+    """The agent into which mistakes are planted; its suite is written as a user's, and imports `agent`."""
+    sys.modules["agent"] = agent
     try:
-        import_module("agent")
-        contract: Contract = import_module("suite.suite_contract").TestAgent
+        contract: Contract = import_module("tests.planted.agents.suite.suite_contract").TestAgent
     finally:
-        sys.path.remove(str(folder))
+        del sys.modules["agent"]  # tests of the plugin have modules of this name
     return contract
 
 

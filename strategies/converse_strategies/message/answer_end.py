@@ -73,21 +73,18 @@ def draw_stop_reason(
     options: dict[str, Any],
     stop_reasons: st.SearchStrategy[str] | None,
     traces: st.SearchStrategy[dict[str, Any]] | None,
-    *,
-    is_usual: bool = False,
 ) -> str:
     """Draw a stop reason that is possible after the blocks in `content` and with the trace in `options`.
 
-    If `is_usual` is true, it is the usual one. If `stop_reasons` is given, the reason is drawn from it and never
-    changed. If that reason contradicts the trace, the trace is removed from `options`, unless the user gave `traces`.
-    Raises InvalidArgument for a reason that AWS's API model does not have; the message begins with `function`.
+    If `stop_reasons` is given, the reason is drawn from it and never changed. If that reason contradicts the trace, the
+    trace is removed from `options`, unless the user gave `traces`. Raises InvalidArgument for a reason that AWS's API
+    model does not have; the message begins with `function`.
     """
     intervened = has_intervened(options.get("trace", {}).get("guardrail", {}))
     if stop_reasons is None:
-        usual = default_stop_reason(content)
-        if intervened or is_usual:
-            return "guardrail_intervened" if intervened else usual
-        return draw(sampled(stop_reasons_after(usual)))
+        if intervened:
+            return "guardrail_intervened"
+        return draw(sampled(stop_reasons_after(default_stop_reason(content))))
     reason = draw(stop_reasons)
     known = bedrock.enum("StopReason")
     if reason not in known:

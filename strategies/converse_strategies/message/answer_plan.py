@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import cycle, islice
 from typing import Any, Final, NamedTuple, cast
 
 from hypothesis import strategies as st
@@ -66,25 +65,20 @@ its own: hypothesis does not find the smallest number of two bytes, because to l
 one of few hundred numbers, because of more numbers hypothesis draws small ones more often.
 """
 
+_ANYTHING_FROM: Final = 32
+_MORE_THAN_TEXT_FROM: Final = 40
+"""If the first byte is at least `_ANYTHING_FROM`, the answer has a block; besides a text, the other number counts."""
+
 _TALKS_FROM: Final = 12
 _TALKS: Final = "text"
 """If the fifth byte is at least `_TALKS_FROM`, the answer has a block of this kind besides its other blocks."""
-
-_USUAL: Final = 3
-_NUMBERS: Final = 11
-"""An answer has usually at most `_USUAL` blocks besides this text. Their number is drawn as one of `_NUMBERS` places in
-a table: up to 10, hypothesis takes such a place for a choice between alternatives, and when it lowers it, it draws the
-rest of the answer anew. So it finds answers with fewer blocks that show the same bug in another way.
-"""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerPlan:
     """The plan of an answer. `maker` makes the model; `kinds` are the kinds of blocks to draw.
 
-    If `is_empty` is true, there is no block, unless the user asks for some, and nothing else is drawn. Where hypothesis
-    repeats bytes that do not fit into their new place, it uses 0 instead: so these many answers are all the same, and
-    it leaves out what it has seen. If `talks` is true, a text comes besides the drawn blocks, if there is room for it.
+    If `usual` is true, at least one block is drawn. If `talks` is true, a text comes besides the drawn blocks.
 
     `more` is the number of blocks to add by repetition, usually 0. If `is_long` is true, one text or tool input gets
     more characters. `deltas` is the number of its deltas, at most 250, and `which` selects the block. Bytes of 0 stand
@@ -93,25 +87,22 @@ class AnswerPlan:
 
     maker: Maker
     kinds: tuple[str, ...]
-    is_empty: bool = False
+    usual: bool = False
     talks: bool = False
     more: int = 0
     is_long: bool = False
     deltas: int = 1
     which: int = 0
 
-    def number(self, draw: st.DrawFn, least: int, most: int | None) -> tuple[int, bool]:
-        """Draw the number of blocks besides the text of an answer that `talks`, and say whether this text comes.
+    def size(self, least: int, most: int | None) -> tuple[int, int]:
+        """Return the smallest and the largest number of blocks to draw, besides the text of an answer that `talks`.
 
-        Together there are `least` to `most` blocks. Without `most`, there are at most three besides the text or, if
-        that is more, `least`.
+        With this text there are `least` to `most` blocks; without `most`, at most three or, if that is more, `least`.
+        If `usual` is true, the smallest is at least 1.
         """
-        if self.is_empty and not least:
-            return 0, False
-        can_talk = _TALKS in self.kinds
-        high = max(least, _USUAL) if most is None else most
-        number = draw(_numbers(max(least - can_talk, 0), high, can_talk))
-        return number, can_talk and number != most and (self.talks or number < least)
+        found = (max(least, 3) if most is None else most) - self.talks
+        low = max(least - self.talks, 0)
+        return (min(1, found) if low == 0 and self.usual else low), found
 
     def ordered(
         self, text: list[Any], parts: list[Any], kind: Callable[[Any], str], is_small: Callable[[Any], bool]
@@ -176,14 +167,6 @@ def _unused(names: Mapping[str, Any]) -> str:
     return name
 
 
-@cache
-def _numbers(least: int, most: int, talks: bool) -> st.SearchStrategy[int]:
-    """Strategy for a number of blocks: 0 is rare, and so is `most` if a text could come besides."""
-    every = range(least, min(most, least + _MOST_BLOCKS) + 1)
-    often = every[not least : len(every) - talks] or every[:1]
-    return st.sampled_from((*every, *islice(cycle(often), max(0, _NUMBERS - len(every)))) if most > least else every)
-
-
 def even_pieces(text: str, number: int) -> list[str]:
     """Cut `text` into `number` pieces whose lengths differ by at most one, the longer ones first.
 
@@ -217,25 +200,27 @@ def plan_of(
     *,
     any_text: bool,
     any_number: bool,
+    room: bool,
     maker: Maker | None = None,
 ) -> AnswerPlan:
     """Read the drawn bytes `head` as a plan for an answer with blocks of some of `kinds`.
 
-    A text or a tool input is long only if `any_text` is true, and many blocks are possible only if `any_number` is
-    true. Thus the plan never contradicts the user's arguments. Without `maker`, the plan is for Claude or Nova, and
-    leaves out the kinds that this maker's models never send.
+    A text or a tool input is long only if `any_text` is true. Many blocks are possible only if `any_number` is true,
+    and a text besides the other blocks only if `room` is true. Thus the plan never contradicts the user's arguments.
+    Without `maker`, the plan is for Claude or Nova, and leaves out the kinds that this maker's models never send.
     """
     if maker is None:
-        maker = (CLAUDE, NOVA)[head[0] >> 1 & 1]
+        maker = (CLAUDE, NOVA)[head[0] & 1]
         if not sent_by(maker, kinds):
             maker = NOVA
         kinds = sent_by(maker, kinds)
-    maker = maker._replace(types_tools=maker.types_tools and bool(head[0] & 4))
+    maker = maker._replace(types_tools=maker.types_tools and bool(head[0] & 2))
+    talks = room and _TALKS in kinds and head[4] >= _TALKS_FROM
     return AnswerPlan(
         maker,
         kinds,
-        is_empty=not head[0],
-        talks=head[4] >= _TALKS_FROM,
+        usual=head[0] >= (_MORE_THAN_TEXT_FROM if talks else _ANYTHING_FROM),
+        talks=talks,
         more=head[1] if any_number and head[1] <= _MOST_BLOCKS else 0,
         is_long=any_text and 0 < head[2] < _LONG_BELOW,
         deltas=1 + head[3] * (MOST_DELTAS - 1) // 255,

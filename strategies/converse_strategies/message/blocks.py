@@ -107,7 +107,7 @@ def assistant_messages(
     `kinds` are members of ContentBlock, by default all that can be streamed; `texts` is a strategy for texts. All
     blocks of a message come from models of one maker: no message has both a signature of Claude and a server tool of
     Nova. The result of a server tool comes together with its tool use, so there may be more than `max_blocks` blocks.
-    Most messages have a text. Without `max_blocks`, there are usually at most four blocks, but one message in eleven
+    Most messages have a text. Without `max_blocks`, there are usually at most three blocks, but one message in eleven
     has up to 23 more. In one of eight, a text or a tool input has up to 10,000 characters more. Texts of a given
     strategy are never made longer. Raises InvalidArgument, when drawn, for a kind that cannot be streamed.
 
@@ -130,7 +130,7 @@ def draw_part(draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts | None, make
 
 
 def draw_text(draw: st.DrawFn, texts: Texts | None, talks: bool) -> list[Block]:
-    """Draw the text of an answer that `talks`. Draw it before the other blocks: otherwise it is often empty."""
+    """Draw the text of an answer that `talks`. It comes before the draws of the other blocks, or it is often empty."""
     if not talks:
         return []
     _, form = draw(sampled(weighted(_TEXT_ALONE, texts is None)))
@@ -148,11 +148,16 @@ def contents(
 
     Tool use ids are unique, and the result of a server tool directly follows the tool use to which it belongs.
     """
-    plan = plan_of(draw(HEADS), kinds, any_text=texts is None, any_number=max_blocks is None)
-    number, talks = plan.number(draw, min_blocks, max_blocks)
-    part = _parts(plan.kinds, texts, plan.maker)
-    text = [[block] for block in draw_text(draw, texts, talks)]
-    drawn = [draw(part) for _ in range(number)]
+    plan = plan_of(
+        draw(HEADS),
+        kinds,
+        any_text=texts is None,
+        any_number=max_blocks is None,
+        room=max_blocks is None or max_blocks > 0,
+    )
+    least, most = plan.size(min_blocks, max_blocks)
+    text = [[block] for block in draw_text(draw, texts, plan.talks)]
+    drawn = draw(st.lists(_parts(plan.kinds, texts, plan.maker), min_size=least, max_size=most))
     content = _joined(plan.ordered(text, drawn, lambda part: next(iter(part[0])), _is_small))
     plan.lengthened(draw, content)
     return content
