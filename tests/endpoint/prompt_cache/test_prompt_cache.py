@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converse_harness import Endpoint, Reply, reply
+from converse_harness import Endpoint, Reply, fake_converse, reply
 from converse_harness.bedrock.models import MODELS, Model
+from converse_harness.endpoint.call import Answered, Call
+from converse_harness.endpoint.prompt_cache.cache import PromptCache
+from converse_harness.intercept.clients import create_client
 from converse_harness.stream.chunk import estimate_tokens
 from converse_harness.stream.http import Request
 from tests.endpoint.test_endpoint import usage_with
@@ -213,3 +217,33 @@ def test_whatever_is_read_was_written_before_and_nothing_is_lost(sessions: list[
         whole = estimate_tokens([block for _, block in every if block is not POINT])
         assert read + wrote + rest in (whole, whole + 1)
         written += long_enough
+
+
+class _EndsMeanwhile:
+    """A call whose answer another thread takes to its end between two looks at it."""
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        self.looks = iter([Answered()])
+        self.answered: Any = self
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("taken", "outcome"):
+            return getattr(next(self.looks, self.call.answered), name)
+        return getattr(self.call, name)
+
+
+def test_an_answer_that_ends_while_it_is_looked_at_is_not_lost() -> None:
+    with fake_converse(reply.text("ok"), cache_minimum=0) as fake:
+        system = [{"text": "You are a planner."}, {"cachePoint": {"type": "default"}}]
+        messages = [{"role": "user", "content": [{"text": "Plan."}]}]
+        create_client().converse(modelId=SONNET, messages=messages, system=system)
+    (call,) = fake.calls
+    cache = PromptCache(lambda _: None, minimum=0)
+    written = cache.use(call)
+    assert written is not None
+    cache.answered(replace(written, call=cast("Call", _EndsMeanwhile(call))), 0.0, 0.0)
+    cache.settle()
+    read = cache.use(call)
+    assert read is not None
+    assert read.read == written.written > 0

@@ -164,10 +164,12 @@ class PromptCache:
         waiting: list[tuple[PromptUse, float, float]] = []
         for use, first, more in self._answered:
             answered = use.call.answered
-            if answered.taken and not has_failed(use.call):
+            # In this order: another thread may take the answer and end it between the two.
+            is_running, is_taken = answered.outcome == "still running", bool(answered.taken)
+            if is_taken and not has_failed(use.call):
                 self._keep(use, self.now + first)
                 self.now = self.now + first + more
-            elif not answered.taken and answered.outcome == "still running":
+            elif is_running and not is_taken:
                 waiting.append((use, first, more))
         self._answered = waiting
 
