@@ -114,6 +114,9 @@ def _of_others(replies: Sequence[Reply]) -> Iterator[str]:
             yield "claude_thoughts_are_signed"
         if any(name == "image" for _, name in kinds):
             yield "media_are_the_users"
+        items = [object_of(item) for delta in deltas for item in object_of(delta.get("delta")).get("toolResult", ())]
+        if any(item.get("text") == "" for item in items):
+            yield "claude_results_have_texts"
 
 
 def _kinds_of(delta: Mapping[str, Any]) -> Iterable[str]:
