@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pytest
 
-from converse_harness import Reply, chunk, reply
+from converse_harness import Reply, chunk, faults, reply
 from converse_harness.cases import CASES
 from converse_harness.contract import ConsumerContract, Outcome, Target, ToolCall
 from converse_harness.contract.expectations import Expectation, expectation_of
@@ -20,6 +20,7 @@ from converse_harness.faults import FAULTS
 from converse_harness.faults.order import OrderFault
 from tests.planted.by_contract import accusations
 from tests.planted.designs.fallback import Fallback
+from tests.planted.designs.parallel_tools import ParallelTools
 from tests.planted.designs.text_alone import TextAlone
 from tests.planted.designs.whole_answers import WholeAnswers
 
@@ -276,6 +277,13 @@ def test_blank_blocks_may_be_left_out_before_texts_are_joined(blank: str, betwee
 def test_another_tool_with_the_same_input_has_another_result() -> None:
     answer = reply.message(*({"toolUse": {"name": name, "input": {}}} for name in (TOOL, "get_time")))
     assert _verdict(WholeAnswers(), answer) == "handled"
+
+
+@pytest.mark.parametrize("tool", [TOOL, "get_time"])
+def test_the_answer_after_a_whole_one_that_broke_behind_its_end_belongs_to_its_tools(tool: str) -> None:
+    first = reply.message({"text": "I look."}, {"toolUse": {"name": tool, "input": {}}})
+    broken = first.broken(faults.cut_in_prelude, after=len([*first.events()]) - 1)
+    assert _verdict(ParallelTools(), broken, reply.text("It rains.")) == "handled"
 
 
 @pytest.mark.parametrize("case", ["cut_off", "throttle_mid", "no_message_stop", "again_unfinished", "text_basic"])

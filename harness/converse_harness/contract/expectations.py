@@ -13,6 +13,7 @@ from typing import Any, Final
 from converse_harness import bedrock
 from converse_harness.bedrock.families import OVERFLOW_IN_STREAM, OVERFLOWS
 from converse_harness.bedrock.guardrails import actions_in
+from converse_harness.contract.running import TOOL
 from converse_harness.endpoint.render import STREAM_ERRORS
 from converse_harness.faults import FAULTS
 from converse_harness.faults.model import Fault, FaultPlacement, Reaction
@@ -230,7 +231,19 @@ def expectation_of(replies: Sequence[Reply], asked: int | None = None) -> Expect
     if not fails and all(answer.tool_calls for answer in answers):
         # Each answer asks for tools. The consumer may return all of them as one, or stop and raise an error.
         answers, failure = (*answers, _joined(answers)), True
-    return replace(first, answers=answers, failure=failure, names=names)
+    # A stream may break after a whole answer that asks for tools. The next answer is then the one to their results.
+    asking = [answer for each in parts[:-1] for answer in each.answers if answer.tool_calls]
+    went_on = [_joined((run, answer)) for each in asking for run in _runs(each) for answer in last.answers]
+    return replace(first, answers=(*answers, *went_on), failure=failure, names=names)
+
+
+def _runs(answer: ExpectedAnswer) -> list[ExpectedAnswer]:
+    """Return the answer with all its tool calls, and with those alone that a consumer can run: it may not show others.
+
+    >>> [len(each.tool_calls) for each in _runs(ExpectedAnswer(tool_calls=((TOOL, {}), ("other", {}))))]
+    [2, 1]
+    """
+    return [answer, replace(answer, tool_calls=tuple(call for call in answer.tool_calls if call[0] == TOOL))]
 
 
 def _joined(answers: Sequence[ExpectedAnswer]) -> ExpectedAnswer:
