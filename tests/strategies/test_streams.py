@@ -193,7 +193,6 @@ def one_id_for_all(parts: list[list[dict[str, Any] | None]]) -> None:
     ],
     ids=["start: {}", "one toolUseId for all", "end_turn after a tool use"],
 )
-@pytest.mark.filterwarnings("ignore:Generating overly large repr")  # what is found may be a long answer
 def test_the_properties_see_a_generator_that_is_wrong(
     monkeypatch: pytest.MonkeyPatch, owner: str, name: str, mutated: Any, proof: Any, error: type[Exception]
 ) -> None:

@@ -55,7 +55,7 @@ class Conversation:
             message = answer["output"]["message"]
             content = [block for block in message["content"] if block.get("text", "-").strip()]
             parts = [part for block in content for part in block.get("citationsContent", {}).get("content", [block])]
-            said += [part["text"] for part in parts if "text" in part]
+            said += [part["text"] for part in parts if part.get("text", "").strip()]
             uses = [block["toolUse"] for block in content if "toolUse" in block]
             results = [self.result(use) for use in uses if use.get("type") != "server_tool_use"]
             if content:
