@@ -56,6 +56,16 @@ def _texts(change: Callable[[str], Json]) -> Callable[[Json], Json]:
     return _each(lambda value: change(value) if isinstance(value, str) else value)
 
 
+def _names(change: Callable[[str], str]) -> Callable[[Json], Json]:
+    return _all(
+        lambda value: {change(name): each for name, each in value.items()} if isinstance(value, dict) else value
+    )
+
+
+def _is_list(value: Json) -> bool:
+    return isinstance(value, list)
+
+
 def _parsed(text: str, pattern: str) -> Json:
     try:
         return json.loads(text) if re.fullmatch(pattern, text, re.DOTALL) else text
@@ -147,6 +157,48 @@ MISREADINGS: Final[Mapping[str, Misreading]] = {
     ),
     "line_ends_are_changed": Misreading("CR LF becomes LF", of_text=lambda text: text.replace("\r\n", "\n")),
     "text_of_500": Misreading("a text ends after 500 characters", of_text=lambda text: text[:500]),
+    "equal_items_are_one": Misreading(
+        "of equal items in an array one is kept",
+        _all(
+            lambda value: (
+                [each for at, each in enumerate(value) if each not in value[:at]] if _is_list(value) else value
+            )
+        ),
+    ),
+    "arrays_are_flat": Misreading(
+        "the items of an array in an array become items of the outer one",
+        _all(
+            lambda value: (
+                [item for each in value for item in (each if _is_list(each) else [each])] if _is_list(value) else value
+            )
+        ),
+    ),
+    "null_items_are_left_out": Misreading(
+        "items that are null are left out",
+        _all(lambda value: [each for each in value if each is not None] if _is_list(value) else value),
+    ),
+    "arrays_are_sorted": Misreading(
+        "the items of an array are sorted",
+        _all(lambda value: sorted(value, key=json.dumps) if _is_list(value) else value),
+    ),
+    "properties_are_unwrapped": Misreading(
+        "an object whose only member is `properties` becomes the value of this member",
+        _all(lambda value: value["properties"] if isinstance(value, dict) and [*value] == ["properties"] else value),
+    ),
+    "names_are_lower": Misreading("names become lower case", _names(str.lower)),
+    "names_lose_signs": Misreading("a dollar sign before a name is cut", _names(lambda name: name.lstrip("$"))),
+    "names_are_paths": Misreading("a name ends at a full stop", _names(lambda name: name.split(".")[0])),
+    "quotes_are_straight": Misreading(
+        "typographic quotes become straight",
+        of_text=lambda text: text.replace("\u201c", '"').replace("\u201d", '"'),
+    ),
+    "quoted_text_is_unquoted": Misreading(
+        "quotes around a whole text are cut",
+        of_text=lambda text: text[1:-1] if len(text) > 2 and text[0] == text[-1] == '"' else text,
+    ),
+    "comments_are_cut": Misreading(
+        "lines that begin with # are cut", of_text=lambda text: re.sub("(?m)^#.*$", "", text)
+    ),
 }
 
 
