@@ -201,3 +201,14 @@ def json_text(value: Any, *, indent: int | None = 2) -> str:
         return json.dumps(value, ensure_ascii=False, indent=indent, default=str)
     except (ValueError, RecursionError):
         return "(nested too deeply to be shown)"
+
+
+def print_whole(printer: Any, value: object) -> None:
+    """Print a value with a printer of hypothesis or IPython: also lists that are longer than the 1,000 items after
+    which these printers write `...`, which would be code for something else.
+    """
+    limit, printer.max_seq_length = printer.max_seq_length, 0
+    try:
+        printer.pretty(value)
+    finally:
+        printer.max_seq_length = limit

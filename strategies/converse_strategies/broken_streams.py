@@ -15,6 +15,7 @@ from hypothesis.errors import InvalidArgument
 from converse_harness.bedrock.families import NEUTRAL
 from converse_harness.faults import NOT_SENDABLE
 from converse_harness.faults.order import ORDER_FAULTS, OrderFault
+from converse_harness.json_values import print_whole
 from converse_harness.stream.chunk import ByFamily, chunk, cut_message, default_stop_reason
 from converse_strategies.basics import Texts, chosen, composite, sampled
 from converse_strategies.message.blocks import Block, streamable
@@ -45,7 +46,7 @@ class HostileStream:
         del cycle  # not needed, because a HostileStream cannot contain itself
         with printer.group(14, "HostileStream(", ")"):
             printer.text("events=")
-            printer.pretty(self.events)
+            print_whole(printer, self.events)
             printer.text(",")
             printer.breakable()
             name = self.fault.name

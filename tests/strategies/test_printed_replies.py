@@ -10,8 +10,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.vendor.pretty import pretty
 
-from converse_harness import Reply, faults, reply
-from converse_strategies import errors, faulty_replies, replies, stream_errors
+from converse_harness import Reply, chunk, faults, reply
+from converse_strategies import HostileStream, errors, faulty_replies, replies, stream_errors
 from tests.strategies.conftest import smallest
 
 METADATA: dict[str, Any] = {
@@ -71,6 +71,14 @@ def pasted(printed: str) -> Reply:
 def test_a_reply_is_printed_as_it_is_written(written: Reply, printed: str) -> None:
     assert " ".join(pretty(written).split()).replace("( ", "(") == printed
     assert plain(pasted(pretty(written))) == plain(written)
+
+
+def test_a_reply_with_more_events_than_a_printer_shows_is_printed_whole() -> None:
+    answer = reply.events(chunk({"role": "assistant", "content": [{"text": "x"}] * 600}))
+    assert len(list(answer.events())) > 1000
+    assert plain(pasted(pretty(answer))) == plain(answer)
+    case = HostileStream(list(answer.events())[1:], faults.no_message_start, 0)
+    assert eval(pretty(case), {"HostileStream": HostileStream, "faults": faults}) == case
 
 
 ANSWERED = [name for name, fault in faults.FAULTS.items() if not fault.no_answer]

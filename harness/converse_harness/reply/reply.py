@@ -14,6 +14,7 @@ from converse_harness.faults import FAULTS
 from converse_harness.faults.model import FAULT_LEVELS, Fault, FaultPlacement, in_broken, place
 from converse_harness.faults.order import OrderFault, rearranged
 from converse_harness.features import with_methods_of_features
+from converse_harness.json_values import print_whole
 from converse_harness.literals import FamilyName, StreamException
 from converse_harness.reply.body import (
     BareBody,
@@ -312,4 +313,4 @@ class Reply(Usable):
                         printer.text(",")
                         printer.breakable()
                     printer.text(name)
-                    printer.pretty(Reply(Plan(value)) if isinstance(value, MessageBody) else value)
+                    print_whole(printer, Reply(Plan(value)) if isinstance(value, MessageBody) else value)
