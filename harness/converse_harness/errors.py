@@ -246,6 +246,21 @@ class ChangedHistory(CallError):
     """
 
 
+class ImpossibleAnswer(CallError):
+    """The script answered a request with something that Bedrock never answers to such a request.
+
+    It is raised with the setting `answers="strict"`. The error text contains the line that scripted the answer, the
+    part of the request that is missing, and the evidence.
+
+    >>> import boto3
+    >>> from converse_harness import fake_converse, reply
+    >>> with fake_converse(reply.tool_use("book", {}), answers="strict"):
+    ...     messages = [{"role": "user", "content": [{"text": "?"}]}]
+    ...     answer = boto3.client("bedrock-runtime").converse(modelId="m", messages=messages)
+    ImpossibleAnswer: ...
+    """
+
+
 class NotedCall(CallError):
     """A fake noted something about a call, such as a likely refusal, and the ini setting `converse_notes` is `fail`."""
 

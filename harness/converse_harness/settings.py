@@ -7,6 +7,7 @@ Every start of pytest imports this module, so it imports no other module of the 
 import inspect
 import re
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from textwrap import fill
 from typing import Annotated, Any, Final, Literal, NamedTuple, NoReturn, TypedDict, TypeVar, cast, get_args
 
@@ -25,6 +26,22 @@ LEVELS: Final[Mapping[RuleLevel, str]] = {
     "warn": "answer as scripted, with a note for each request that Bedrock would refuse",
     "default": "refuse requests that Bedrock refuses for the requested model",
     "strict": "refuse also model ids that Bedrock does not accept",
+}
+
+AnswerLevel = Literal["rules", "off", "warn", "default", "strict"]
+"""How strictly answers are compared with what they need in their requests; `ANSWER_LEVELS` describes each level."""
+
+AnswerLevels = AnswerLevel | Mapping[str, RuleLevel]
+"""One level for the whole table, or levels by the names of its rows; "*" stands for all rows without a level of their
+own, which otherwise have the level of the rules.
+"""
+
+ANSWER_LEVELS: Final[Mapping[AnswerLevel, str]] = {
+    "rules": "the level of the rules",
+    "off": "send every answer as scripted, without a note",
+    "warn": "make a note of each answer that Bedrock does not give to its request",
+    "default": "the same",
+    "strict": "fail the test if Bedrock never gives such an answer, otherwise make a note",
 }
 
 HistoryLevel = Literal["note", "fail", "off"]
@@ -52,6 +69,9 @@ class Allowed(NamedTuple):
     """The word for None on the command line and in the ini file."""
     choices: tuple[str, ...] = ()
     least: int | None = None
+    names: str = ""
+    """For a value that maps names: the function which returns an error text about an unknown name, or "", as
+    `module:function`. It is imported only for such a value."""
 
 
 def _is_bool(value: object) -> bool:
@@ -99,14 +119,16 @@ def _is_level(value: object) -> bool:
     return isinstance(value, str) and value in LEVELS
 
 
-def _rule_levels() -> Allowed:
-    """Return the rule for RuleLevels. The names of rules are checked by the Endpoint, which knows them."""
+def _rule_levels(meanings: Mapping[Any, str], kind: str, example: str, names: str) -> Allowed:
+    """Return the rule for levels, with their meanings. They may be given by the names of a `kind` of things, such as
+    `example`. `names` is that of Allowed.
+    """
 
     def test(value: object) -> bool:
         if isinstance(value, Mapping):
             levels = cast("Mapping[object, object]", value)
             return all(isinstance(name, str) and _is_level(each) for name, each in levels.items())
-        return _is_level(value)
+        return isinstance(value, str) and value in meanings
 
     def read(text: str) -> object:
         if not {",", "="} & {*text}:
@@ -114,27 +136,44 @@ def _rule_levels() -> Allowed:
         parts = (part.rpartition("=") for part in text.split(","))
         return {(name if equals else _OTHERS).strip(): level.strip() for name, equals, level in parts}
 
-    one = _level(LEVELS).said.removesuffix(".")
+    one = _level(meanings).said.removesuffix(".")
     return Allowed(
         test,
-        f'{one}; or it maps names of rules to these, as {{"some_cite_nothing": "off"}}, with "*" for all other rules.',
-        f'{one}; or an object of these by names of rules, as {{"some_cite_nothing": "off"}}, with "*" for all others.',
-        f"{one}; or with exceptions, such as default,some_cite_nothing=off.",
+        f'{one}; or it maps names of {kind} to these, as {{"{example}": "off"}}, with "*" for all other {kind}.',
+        f'{one}; or an object of these by names of {kind}, as {{"{example}": "off"}}, with "*" for all others.',
+        f"{one}; or with exceptions, such as default,{example}=off.",
         read,
-        choices=tuple(LEVELS),
+        choices=tuple(meanings),
+        names=names,
     )
 
 
-def rule_levels(given: RuleLevels) -> tuple[RuleLevel, dict[str, RuleLevel]]:
-    """Return the level of all rules, and the levels of single rules by their names.
+def rule_levels(given: AnswerLevels, others: RuleLevel = "default") -> tuple[RuleLevel, dict[str, RuleLevel]]:
+    """Return the level of all rules, and the levels of single rules by their names. `others` is the level of all rules
+    if `given` has none for them, or is "rules".
 
     >>> rule_levels({"*": "strict", "some_cite_nothing": "off"})
     ('strict', {'some_cite_nothing': 'off'})
     """
     if isinstance(given, str):
-        return given, {}
+        return others if given == "rules" else given, {}
     single = dict(given)
-    return single.pop(_OTHERS, DEFAULTS["rules"]), single
+    return single.pop(_OTHERS, others), single
+
+
+def unknown_name(setting: str, value: object) -> str:
+    """Return the text of an error about the first name in the value of a setting that nothing has; "" if there is none.
+
+    >>> unknown_name("rules", {"some_cite_nothing": "off"}), unknown_name("rules", "strict")
+    ('', '')
+    """
+    names = SETTINGS[setting].allowed.names
+    if not names or not isinstance(value, Mapping):
+        return ""
+    module, _, function = names.partition(":")
+    unknown: Callable[[str], str] = getattr(import_module(module), function)
+    given = [name for name in cast("Mapping[str, object]", value) if name != _OTHERS]
+    return next((f"{name}: {text}" for name in given if (text := unknown(name))), "")
 
 
 def _number(least: int | None = None, unit: str = "", none: str = "", meaning: str = "") -> Allowed:
@@ -241,10 +280,20 @@ class EndpointSettings(TypedDict, total=False):
         RuleLevels,
         Setting(
             "default",
-            _rule_levels(),
+            _rule_levels(LEVELS, "rules", "some_cite_nothing", "converse_harness.bedrock.rules:unknown_rule"),
             "how strictly requests are checked against [Bedrock's rules](rules.md#levels), or against single rules",
             (*_PYTEST, "http", "serve"),
             {"some_cite_nothing": "off"},
+        ),
+    ]
+    answers: Annotated[
+        AnswerLevels,
+        Setting(
+            "rules",
+            _rule_levels(ANSWER_LEVELS, "rows", "tool_is_offered", "converse_harness.bedrock.fit:unknown_fit"),
+            "how strictly answers are checked against [what they need in the request](answers.md)",
+            (*_PYTEST, "http", "serve"),
+            {"tool_is_offered": "off"},
         ),
     ]
     history: Annotated[

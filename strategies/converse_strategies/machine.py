@@ -100,11 +100,11 @@ class ConversationMachine(RuleBasedStateMachine):
         rules, history = self._options.rules, self._options.history
         with ExitStack() as stack:
             if self._options.server:
-                served = stack.enter_context(ConverseServer()).script(rules=rules, history=history)
+                served = stack.enter_context(ConverseServer()).script(rules=rules, history=history, answers="off")
                 self.fake: Fake = served
                 self.agent = self._options.agent(served.url)
             else:
-                self.fake = fake_converse(rules=rules, history=history).open()
+                self.fake = fake_converse(rules=rules, history=history, answers="off").open()
                 stack.callback(self.fake.close)
                 self.agent = self._options.agent()
             self._opened = stack.pop_all()

@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from converse_harness import bedrock, reply
+from converse_harness.bedrock.fit import BY_NAME as FITS_BY_NAME
 from converse_harness.bedrock.guardrails import in_json
 from converse_harness.bedrock.rules import RuleRequest, refusal_of
 from converse_harness.endpoint import Endpoint
 from converse_harness.endpoint.call import Call
+from converse_harness.reply.answer import meant
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.assemble import Response, assemble
 from converse_harness.stream.http import Request
@@ -287,7 +289,7 @@ def replies(
             target=target,
         )
         try:
-            return reply.events(draw(events))
+            return meant(reply.events(draw(events)), EVERY_ROW)
         except InvalidArgument as error:  # the error message must name `replies`, which the user called
             raise InvalidArgument(str(error).replace("stream_events(", "replies(", 1)) from None
     wanted = chosen("replies", "kinds", kinds, streamable())
@@ -299,7 +301,7 @@ def replies(
         *content, stop_reason=reason, **{_ARGUMENTS.get(name, name): value for name, value in options.items()}
     )
     aim(target, answer.events() if target else ())
-    return answer
+    return meant(answer, EVERY_ROW)
 
 
 @composite
@@ -336,6 +338,9 @@ def converse_responses(
         response["trace"] = dict(in_json(response["trace"]))
     return response
 
+
+EVERY_ROW: Final = tuple(FITS_BY_NAME)
+"""The rows of the table of what answers need. Drawn replies are meant to fit no request, so that no note is made."""
 
 _OF_FOUR: Final = st.integers(0, 3)
 

@@ -30,6 +30,8 @@ from tests.recordings.peers import START, STREAM, body, chunk, peer
 from tests.secrets.planted import in_zip
 from tests.untraced import untraced
 
+pytestmark = pytest.mark.any_answer
+
 COMMAND = Path(sys.executable).parent / "converse-harness"
 QUESTION: dict[str, Any] = {"messages": [{"role": "user", "content": [{"text": "What is it like in Zürich today?"}]}]}
 AGENT = """

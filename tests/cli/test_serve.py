@@ -25,7 +25,10 @@ from converse_harness.intercept.clients import ACCESS_KEY, REGION, SECRET_KEY
 from tests.untraced import untraced
 
 COMMAND = Path(sys.executable).parent / "converse-harness"
-BODY: dict[str, Any] = {"messages": [{"role": "user", "content": [{"text": "What is it like in Zürich today?"}]}]}
+BODY: dict[str, Any] = {
+    "messages": [{"role": "user", "content": [{"text": "What is it like in Zürich today?"}]}],
+    "toolConfig": {"tools": [{"toolSpec": {"name": "get_weather", "inputSchema": {"json": {"type": "object"}}}}]},
+}
 TWO_REPLIES = """\
 from converse_harness import reply
 

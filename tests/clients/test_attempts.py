@@ -24,6 +24,8 @@ from converse_harness.bedrock.families import ERRORS, THROTTLES
 from converse_harness.literals import ErrorName
 from converse_harness.stream.http import GATEWAY_ERRORS
 
+pytestmark = pytest.mark.any_answer
+
 MODEL: Final = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
 COUNTING: Final = MODEL.removeprefix("us.")
 MESSAGES: Final[list[Any]] = [{"role": "user", "content": [{"text": "hello"}]}]

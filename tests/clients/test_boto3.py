@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 from converse_harness import Call, Fake, Reply, UnexpectedCall, assemble, bedrock, fake_converse, reply
 from converse_harness.literals import ErrorName, StreamException
 
+pytestmark = pytest.mark.any_answer
+
 MODEL = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
 QUESTION: dict[str, Any] = {"modelId": MODEL, "messages": [{"role": "user", "content": [{"text": "hello"}]}]}
 
@@ -187,6 +189,7 @@ def untyped(message: Any) -> dict[str, Any]:
     return {**message}
 
 
+@pytest.mark.converse(answers="off")
 @pytest.mark.parametrize("name", ANSWERS)
 def test_an_answer_is_the_same_from_both_operations(name: str, converse: Fake, converse_client: Any) -> None:
     content, options = ANSWERS[name]

@@ -12,6 +12,8 @@ from botocore.exceptions import ClientError
 
 from converse_harness import ConverseServer, Fake, Reply, bedrock, reply
 
+pytestmark = pytest.mark.any_answer
+
 MODEL = "us.amazon.nova-lite-v1:0"
 GUARDRAIL = {"guardrailIdentifier": "abc", "guardrailVersion": "7", "trace": "enabled"}
 HELLO: list[dict[str, Any]] = [{"role": "user", "content": [{"text": "Should I buy crypto?"}]}]

@@ -98,7 +98,7 @@ def test_every_case_has_a_row_and_every_row_a_case() -> None:
 
 @pytest.mark.parametrize(("name", "operation"), ASKED)
 def test_in_process(name: str, operation: str) -> None:
-    with fake_converse(unused="allow") as fake:
+    with fake_converse(unused="allow", answers="off") as fake:
         answer(fake, name)
         check(fake, name, ask(connect(name), operation), expected(name, operation), ATTEMPTS)
 
@@ -108,7 +108,7 @@ def test_in_process(name: str, operation: str) -> None:
 def test_over_the_socket(
     name: str, operation: str, converse_server: ConverseServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with converse_server.script(unused="allow") as fake:
+    with converse_server.script(unused="allow", answers="off") as fake:
         answer(fake, name)
         for variable, value in fake.environ.items():
             monkeypatch.setenv(variable, value)
@@ -118,7 +118,10 @@ def test_over_the_socket(
 @pytest.mark.needs_os
 @pytest.mark.parametrize("name", [name for name in CASES if not can_pass(name, "server")])
 def test_what_the_socket_cannot_express_is_refused(name: str, converse_server: ConverseServer) -> None:
-    with converse_server.script(unused="allow") as fake, pytest.raises(ReplyError, match="the server transport cannot"):
+    with (
+        converse_server.script(unused="allow", answers="off") as fake,
+        pytest.raises(ReplyError, match="the server transport cannot"),
+    ):
         answer(fake, name)
 
 
@@ -131,7 +134,7 @@ def ask_for_whole(name: str, fake: BotoFake) -> None:
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.stream_only])
 def test_what_only_a_stream_can_be_is_refused_for_a_whole_answer(name: str) -> None:
     with pytest.raises(ReplyError, match="only a stream"):
-        ask_for_whole(name, fake_converse(unused="allow"))
+        ask_for_whole(name, fake_converse(unused="allow", answers="off"))
 
 
 @pytest.mark.parametrize("name", [name for name in FAULTS if name in CASES])

@@ -125,7 +125,7 @@ def read(response: httpx.Response, events: list[Any]) -> str | None:
 
 @pytest.mark.parametrize(("name", "operation"), asked_at("httpx"))
 def test_in_process(name: str, operation: str) -> None:
-    with HttpxFake(unused="allow") as fake, connect(name, transport=fake.httpx_transport) as client:
+    with HttpxFake(unused="allow", answers="off") as fake, connect(name, transport=fake.httpx_transport) as client:
         answer(fake, name)
         check(fake, name, ask(client, BEDROCK, operation), expected(name, operation), attempts=1)
 
@@ -135,7 +135,7 @@ def test_in_process(name: str, operation: str) -> None:
 @pytest.mark.parametrize(("name", "operation"), sampled("server"))
 def test_over_the_socket(name: str, operation: str, http2: bool, converse_server: ConverseServer) -> None:
     with (
-        converse_server.script(unused="allow") as fake,
+        converse_server.script(unused="allow", answers="off") as fake,
         connect(name, http1=not http2, http2=http2) as client,
     ):
         answer(fake, name)

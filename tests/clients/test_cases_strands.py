@@ -88,7 +88,7 @@ def after_tools(call: Call) -> bool:
 @pytest.mark.parametrize(("name", "operation"), sampled("boto"))
 def test_case(name: str, operation: str) -> None:
     stream, whole = LIVES[name]
-    with fake_converse(unused="allow") as fake:
+    with fake_converse(unused="allow", answers="off") as fake:
         fake.when(after_tools).always(reply.text(DONE))
         answer(fake, name)
         lived = replace(live(operation == STREAM), requests=len(fake.calls))

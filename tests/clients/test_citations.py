@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from strands import Agent
 from strands.models import BedrockModel
 
 from converse_harness import Call, Fake, Reply, bedrock, citing, reply
 from tests.clients.citations import CITATIONS, MODEL, TEXT, WEB, each_location, streamed
+
+pytestmark = pytest.mark.any_answer
 
 
 def cited(text: str, *citations: dict[str, Any]) -> dict[str, Any]:

@@ -35,6 +35,8 @@ from tests.clients.scenarios import (
 )
 from tests.products import sampled
 
+pytestmark = pytest.mark.any_answer
+
 TRANSPORTS: Final[dict[str, dict[str, bool]]] = {
     "HTTP/1.1": {},
     "HTTP/2": {"http1": False, "http2": True},

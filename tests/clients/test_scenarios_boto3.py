@@ -26,6 +26,8 @@ from tests.clients.scenarios import (
     whole,
 )
 
+pytestmark = pytest.mark.any_answer
+
 
 def ask(order: Order) -> Result:
     """What boto3 gives for the question, with a client made as anybody makes one."""

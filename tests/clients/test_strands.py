@@ -18,6 +18,8 @@ from strands.vended_plugins.steering import Guide, ModelSteeringAction, Proceed,
 
 from converse_harness import Fake, reply
 
+pytestmark = pytest.mark.any_answer
+
 MODEL = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
 
 

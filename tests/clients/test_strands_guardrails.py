@@ -10,6 +10,8 @@ from strands.models import BedrockModel
 
 from converse_harness import Fake, Reply, reply
 
+pytestmark = pytest.mark.any_answer
+
 MODEL = "us.amazon.nova-lite-v1:0"
 QUESTION = "Should I buy crypto?"
 REDACTED = "[User input redacted.]"

@@ -125,7 +125,7 @@ def test_blank_reasoning_may_be_left_out_but_no_signature() -> None:
     blank, signed = ({"reasoningContent": {"reasoningText": thought}} for thought in thoughts)
     said = {"text": "Sunny."}
     answer = reply.message(blank, signed, said)
-    with BotoFake(answer) as fake:
+    with BotoFake(answer, answers="off") as fake:
         target = Target(fake, "Converse")
         target.client.converse(**target.request)
         expected, whole = expectation_of([answer]), Outcome("Sunny.", (), "end_turn")

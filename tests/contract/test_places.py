@@ -149,7 +149,7 @@ def test_a_kind_that_is_not_named_is_not_refused() -> None:
 
 def test_several_answers_of_an_agent_are_judged_by_their_blocks() -> None:
     answer = reply.message(SIGNED, {"toolUse": {"name": "get_weather", "input": {}}})
-    with BotoFake(answer, reply.text("OK.")) as fake:
+    with BotoFake(answer, reply.text("OK."), answers="off") as fake:
         target = Target(fake, "Converse")
         for _ in range(2):
             target.client.converse(**target.request)

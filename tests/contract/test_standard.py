@@ -122,7 +122,7 @@ def perfect(fake: Fake, operation: str) -> Outcome:
 @cache
 def asked(name: str, operation: str) -> tuple[Outcome, Sequence[Call]]:
     """A perfect outcome of a case, and the calls that it took."""
-    with BotoFake(unused="allow", unexpected="allow") as fake:
+    with BotoFake(unused="allow", unexpected="allow", answers="off") as fake:
         fake.always(CASES[name].reply.times(1))
         return perfect(fake, operation), fake.calls[:1]
 

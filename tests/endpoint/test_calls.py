@@ -12,6 +12,8 @@ from converse_harness import Calls, Fake, ReplyError, bedrock, fake_converse, re
 from converse_harness.intercept.clients import create_client
 from converse_harness.stream.http import Request
 
+pytestmark = pytest.mark.any_answer
+
 HELLO: dict[str, Any] = {
     "modelId": "us.amazon.nova-lite-v1:0",
     "messages": [{"role": "user", "content": [{"text": "hi"}]}],

@@ -12,12 +12,14 @@ from typing import Final
 import pytest
 
 import converse_harness
-from converse_harness import Reply, reply
+from converse_harness import Call, Reply, reply
+from converse_harness.bedrock.fit import BY_NAME as BY_ROW
 from converse_harness.bedrock.rules import BY_NAME
 from converse_harness.cases import CASES
 from converse_harness.endpoint.prompt_cache.rewrites import CacheSummary
 from converse_harness.faults import FAULTS
 from converse_harness.words import plural
+from tests.endpoint.answer_fit.test_fit_lessons import LESSONS as OF_FIT
 from tests.endpoint.prompt_cache.public_threads.test_cache_lessons import LESSONS as OF_CACHE
 from tests.examples.tables import DOCS, Row, Tables, code, markdown, names, with_tables
 from tests.public_threads.thread import UserThread
@@ -25,17 +27,19 @@ from tests.public_threads.threads import CHAPTERS, INVOKE_MODEL, THREADS
 from tests.public_threads.threads import LESSONS as OF_CORE
 
 PAGE: Final = "history.md"
-LESSONS: Final = {**OF_CORE, **OF_CACHE}
+LESSONS: Final = {**OF_CORE, **OF_CACHE, **OF_FIT}
 SEEN: Final = Path(__file__).parents[1] / "public_threads" / "released" / "seen.json"
 """What was seen of released clients; where it is missing the page has no section of them."""
 
 KINDS: Final[Mapping[str, Collection[str]]] = {
     "case": CASES,
     "rule": BY_NAME,
+    "row": BY_ROW,
     "fault": FAULTS,
     "helper": [
         *(f"reply.{name}" for name in dir(reply)),
         *(f"Reply.{name}" for name in dir(Reply)),
+        *(f"Call.{name}" for name in dir(Call)),
         *(f"converse.cache.{name}" for name in dir(CacheSummary)),
         *dir(converse_harness),
     ],
@@ -44,18 +48,18 @@ KINDS: Final[Mapping[str, Collection[str]]] = {
 
 
 def kind_of(name: str) -> str:
-    """Whether it is a case, a rule, a fault or a helper. Raises LookupError for what is none of them."""
+    """Whether it is a case, a rule, a row, a fault or a helper. Raises LookupError for what is none of them."""
     for kind, there in KINDS.items():
         if name in there:
             return kind
-    raise LookupError(f"{name!r} is no case, rule, fault or helper")
+    raise LookupError(f"{name!r} is no case, rule, row, fault or helper")
 
 
 def counts() -> Iterator[Row]:
     """How much of it a test can show."""
     shown = sum(bool(each.shown_by) for each in THREADS)
     yield "bugs in the tables of this page", ""
-    yield "a case, rule, fault or helper shows the bug", str(shown)
+    yield "a case, rule, row, fault or helper shows the bug", str(shown)
     yield "nothing shows the bug, for the given reason", str(len(THREADS) - shown)
     yield "causes for which our own tests have one consumer with the bug and one mended", str(len(LESSONS))
 

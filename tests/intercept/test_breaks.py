@@ -20,6 +20,8 @@ from tests.broken import WHOLE as EVERYTHING
 from tests.broken import expected, faulty, observed
 from tests.server.peers import eventually
 
+pytestmark = pytest.mark.any_answer
+
 Client = Callable[..., Any]
 Opened = Callable[..., Any]
 

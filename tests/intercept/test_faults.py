@@ -37,7 +37,13 @@ from converse_harness.server.asgi import ConverseApp, Message
 from converse_harness.stream.http import Request
 from tests.broken import WHOLE, faulty
 
-ANSWER: dict[str, Any] = {"messages": [{"role": "user", "content": [{"text": "hello"}]}]}
+pytestmark = pytest.mark.any_answer
+
+TOOL = {"toolSpec": {"name": "n", "inputSchema": {"json": {"type": "object"}}}}
+ANSWER: dict[str, Any] = {
+    "messages": [{"role": "user", "content": [{"text": "hello"}]}],
+    "toolConfig": {"tools": [TOOL]},
+}
 MODEL = "anthropic.claude-haiku-4-5"
 BODY = json.dumps(ANSWER).encode()
 COUNT = ("content-type", "content-length", "x-amzn-requestid", "x-amzn-errortype")

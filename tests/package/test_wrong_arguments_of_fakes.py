@@ -87,6 +87,7 @@ RIGHT: Final[dict[str, tuple[str, ...]]] = {
     "keep_calls": ("none", "one"),
     "models": ("none", "dict"),
     "rules": ("dict",),
+    "answers": ("dict",),
     "cache_minimum": ("none", "one"),
     "attempts": ("none", "one"),
 }

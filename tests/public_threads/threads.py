@@ -1,4 +1,4 @@
-"""All threads that docs/history.md lists, of 115 about Bedrock that were read: those about Converse that were kept by
+"""All threads that docs/history.md lists, of 124 about Bedrock that were read: those about Converse that were kept by
 name, those about InvokeModel, and the lessons of the first. The lessons about the prompt cache stand beside its tests.
 """
 

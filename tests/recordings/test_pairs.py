@@ -28,6 +28,8 @@ from converse_harness.intercept.clients import create_client
 from converse_strategies import faulty_replies, replies
 from tests.profiles import examples
 
+pytestmark = pytest.mark.any_answer
+
 BODY: Final = json.dumps({"messages": [{"role": "user", "content": [{"text": "Grüezi?"}]}]})
 TARGETS: Final = {
     "Converse": "/model/us.anthropic.claude-sonnet-4-5-20250929-v1%3A0/converse",

@@ -46,7 +46,7 @@ def whole(answer: Reply, **config: str) -> dict[str, Any]:
         **({"guardrailConfig": config} if config else {}),
     }
     request = Request("POST", "/model/us.amazon.nova-lite-v1%3A0/converse", (), json.dumps(asked).encode())
-    chunks = Endpoint(answer).exchange(request).response.chunks
+    chunks = Endpoint(answer, answers="off").exchange(request).response.chunks
     body: dict[str, Any] = json.loads(b"".join(chunk.data for chunk in chunks))
     return body
 

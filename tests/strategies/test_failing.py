@@ -31,6 +31,8 @@ from tests.broken import expected
 from tests.profiles import examples
 from tests.strategies.conftest import as_botocore_reads, drawn, found, never, smallest
 
+pytestmark = pytest.mark.any_answer
+
 ASKED: dict[str, Any] = {
     "modelId": "m",  # of no family, so that a sound answer is cut as one with a fault is
     "messages": [{"role": "user", "content": [{"text": "hi"}]}],

@@ -27,7 +27,9 @@ STREAM: list[dict[str, Any]] = [
 def plain(value: Any) -> Any:
     """A reply as values that can be compared."""
     if is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        # Which rows an answer is meant not to fit is not printed: what is pasted may have notes.
+        names = [field.name for field in fields(value) if field.name != "misfits"]
+        return {name: plain(getattr(value, name)) for name in names}
     return dict(value) if isinstance(value, dict) else value
 
 

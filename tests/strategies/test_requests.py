@@ -31,6 +31,8 @@ from converse_strategies.requests import (
 from tests.profiles import examples
 from tests.strategies.conftest import NOTED, as_botocore_reads, found, never, smallest
 
+pytestmark = pytest.mark.any_answer
+
 Json = dict[str, Any]
 COUNTED = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
 boto: Any = boto3
@@ -239,7 +241,7 @@ def client() -> Any:
 
 @given(request=converse_requests(), response=converse_responses())
 def test_request_and_response_come_through_boto_unchanged(client: Any, request: Json, response: Json) -> None:
-    with fake_converse(whole(response)) as fake:
+    with fake_converse(whole(response), answers="off") as fake:
         assert without_metadata(client.converse(**request)) == as_botocore_reads(answered(request, response))
     assert fake.calls[0].params == request
     assert {note.kind for note in fake.notes} <= NOTED
@@ -247,7 +249,7 @@ def test_request_and_response_come_through_boto_unchanged(client: Any, request: 
 
 @given(request=converse_requests(stream=True))
 def test_requests_of_converse_stream_come_through_boto_unchanged(client: Any, request: Json) -> None:
-    with fake_converse(reply.text("hi")) as fake:
+    with fake_converse(reply.text("hi"), answers="off") as fake:
         list(client.converse_stream(**request)["stream"])
     assert fake.calls[0].params == request
     assert {note.kind for note in fake.notes} <= NOTED
@@ -259,7 +261,7 @@ def test_requests_of_converse_stream_come_through_boto_unchanged(client: Any, re
 def test_request_and_response_come_through_the_server_unchanged(
     converse_server: ConverseServer, request: Json, response: Json
 ) -> None:
-    with converse_server.script(whole(response)) as fake:
+    with converse_server.script(whole(response), answers="off") as fake:
         over_http = boto.client("bedrock-runtime", endpoint_url=fake.url, **KEYS)
         assert without_metadata(over_http.converse(**request)) == as_botocore_reads(answered(request, response))
     assert fake.calls[0].params == request

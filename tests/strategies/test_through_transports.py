@@ -14,6 +14,8 @@ from converse_strategies import replies, stream_events
 from tests.profiles import examples
 from tests.strategies.conftest import as_botocore_reads
 
+pytestmark = pytest.mark.any_answer
+
 Event = dict[str, Any]
 ASKED: dict[str, Any] = {
     "modelId": "us.amazon.nova-lite-v1:0",

@@ -131,6 +131,28 @@ _NO_MEMBERS: Final[Mapping[str, RequestItem]] = MappingProxyType({})
 """The members of all requests that have only messages."""
 
 
+def has_cache_point(items: RequestItems) -> bool:
+    """Whether a request has a cachePoint: in a message, in the system prompt or between the tools."""
+    members = items.members
+    return (
+        any(each.once(_has_point_in_message) for each in items.messages)
+        or ("system" in members and members["system"].once(_has_point))
+        or ("toolConfig" in members and members["toolConfig"].once(_has_point_in_tools))
+    )
+
+
+def _has_point_in_message(message: Mapping[str, Any]) -> bool:
+    return _has_point(message.get("content"))
+
+
+def _has_point_in_tools(config: Mapping[str, Any]) -> bool:
+    return _has_point(config.get("tools"))
+
+
+def _has_point(blocks: Sequence[Mapping[str, Any]] | None) -> bool:
+    return any("cachePoint" in each for each in blocks or ())
+
+
 _UTF8: Final = ("utf-8", "surrogatepass")
 """The encoding and the error handler with which the module json decodes bytes."""
 

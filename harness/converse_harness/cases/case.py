@@ -10,6 +10,7 @@ from typing import Final
 
 from converse_harness import bedrock
 from converse_harness.errors import StreamOrderError
+from converse_harness.reply.answer import meant
 from converse_harness.reply.body import ErrorBody, EventsBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.assemble import assemble
@@ -71,7 +72,8 @@ class Case:
 
     `sentence` describes the situation, `required` describes how a correct consumer reacts. `source` names the evidence.
     `make` builds the replies on demand. `needs` lists members of AWS's API model (`Shape.member`) that the installed
-    botocore must have to parse the replies.
+    botocore must have to parse the replies. `misfits` are the rows of the table about answers and their requests by
+    which the answer is meant not to fit, so that no note is made of them.
 
     >>> from converse_harness import cases
     >>> cases.throttle_mid.sentence
@@ -84,6 +86,7 @@ class Case:
     source: str
     make: Callable[[], Made] = field(repr=False)
     needs: tuple[str, ...] = field(default=(), repr=False)
+    misfits: tuple[str, ...] = field(default=(), repr=False)
 
     def __repr__(self) -> str:
         return f"<Case {self.name}: {self.sentence}>"
@@ -92,7 +95,8 @@ class Case:
     def replies(self) -> tuple[Reply, ...]:
         """The replies to the situation's consecutive calls, in order; most cases have only one reply."""
         made = self.make()
-        return made if isinstance(made, tuple) else (made,)
+        replies = made if isinstance(made, tuple) else (made,)
+        return tuple(meant(each, self.misfits) for each in replies) if self.misfits else replies
 
     @property
     def reply(self) -> Reply:

@@ -59,6 +59,8 @@ _SERVED_RESULT: Final[Mapping[str, Any]] = {
 _FOR_EVER: Final = 10_000
 """More calls than any consumer makes for one question."""
 
+ANY_INPUT: Final = ("tool_input_fits_its_schema", "strict_tool_gets_its_schema")
+"""The rows about inputs of tools, for cases whose input is meant not to fit the schema."""
 _NO_INPUT: Final = "Run the tool with an empty input."
 
 TOOL_CASES: Final = (
@@ -82,8 +84,16 @@ TOOL_CASES: Final = (
         _NO_INPUT,
         "measured on clients; recorded once, of a tool that the service ran",
         lambda: _one_tool([]),
+        misfits=ANY_INPUT,
     ),
-    Case("tool_empty_delta", "A tool's input is one empty delta.", _NO_INPUT, MEASURED, lambda: _one_tool([""])),
+    Case(
+        "tool_empty_delta",
+        "A tool's input is one empty delta.",
+        _NO_INPUT,
+        MEASURED,
+        lambda: _one_tool([""]),
+        misfits=ANY_INPUT,
+    ),
     Case(
         "tool_truncated_json_max_tokens",
         "The tokens end in the middle of a tool's input: its JSON is not complete.",
@@ -143,6 +153,7 @@ TOOL_CASES: Final = (
         "Run the tool in any case; otherwise the next request lacks its result and Bedrock refuses it.",
         MEASURED,
         lambda: reply.message({"toolUse": {"name": TOOL, "input": {"city": "Zürich"}}}, stop_reason="end_turn"),
+        misfits=("tool_use_is_the_stop_reason",),
     ),
     Case(
         "tool_unknown",
@@ -150,6 +161,7 @@ TOOL_CASES: Final = (
         "Answer with a tool result of status error, and run nothing.",
         "what models do; not recorded",
         lambda: reply.tool_use("delete_everything", {"sure": True}),
+        misfits=("tools_are_offered", "tool_is_offered", "strict_tools_are_the_only_ones"),
     ),
     Case(
         "tool_raises",

@@ -37,7 +37,7 @@ from converse_harness.server.control import ROOT, id_of
 from converse_harness.server.control.reading import host_name
 from converse_harness.server.listener import ConverseServer
 from converse_harness.server.mounts import ServerFake
-from converse_harness.settings import ONLY_SERVER, SETTINGS, RuleLevels, Settings
+from converse_harness.settings import ONLY_SERVER, SETTINGS, Settings, unknown_name
 
 
 def _checked(read: Callable[[str], Any], text: str) -> Any:
@@ -56,11 +56,8 @@ def _setting(name: str, text: str) -> object:
     value = allowed.read(text)
     if not allowed.test(value):
         raise argparse.ArgumentTypeError(f"{name}={text!r}; {allowed.in_text or allowed.said}")
-    if not isinstance(value, str) and name == "rules":
-        from converse_harness.bedrock.rules import unknown_rule_in
-
-        if unknown := unknown_rule_in(cast("RuleLevels", value)):
-            raise argparse.ArgumentTypeError(f"{name}={text!r}; {unknown}")
+    if unknown := unknown_name(name, value):
+        raise argparse.ArgumentTypeError(f"{name}={text!r}; {unknown}")
     return value
 
 

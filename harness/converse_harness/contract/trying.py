@@ -73,6 +73,12 @@ class Contract(Protocol):
         ...
 
 
+_COMPARED: Final[Mapping[str, RuleLevel]] = {"*": "off", "tools_are_offered": "default"}
+"""The levels at which answers are compared with what they need in the request. A contract sends what any model may
+answer to any request, whatever this one asks for. Only dropped tools are noted, because `Target.request` has one.
+"""
+
+
 def offers_tool(kinds: Sequence[str] | None) -> bool:
     """Whether the consumer's request offers a tool: unless the setting `kinds` leaves out tool uses."""
     return kinds is None or "toolUse" in kinds
@@ -86,15 +92,15 @@ def opened(transport: str, replies: Sequence[Reply], server: Callable[[], Conver
     """
     rules: dict[str, RuleLevel] = dict.fromkeys(_of_others(replies), "off")
     if transport == "server":
-        return server().script(unused="allow", unexpected="allow", rules=rules)
+        return server().script(unused="allow", unexpected="allow", rules=rules, answers=_COMPARED)
     if transport == "httpx":
         from converse_harness.intercept.httpx.fake import HttpxFake
 
-        fake: Fake = HttpxFake(unused="allow", unexpected="allow", rules=rules)
+        fake: Fake = HttpxFake(unused="allow", unexpected="allow", rules=rules, answers=_COMPARED)
     else:
         from converse_harness.intercept.in_process import BotoFake
 
-        fake = BotoFake(unused="allow", unexpected="allow", rules=rules)
+        fake = BotoFake(unused="allow", unexpected="allow", rules=rules, answers=_COMPARED)
     fake.core.before = partial(refuse_other_runs, fake)
     return fake.open()
 

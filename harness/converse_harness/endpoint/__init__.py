@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar, Unpack, cast
 from converse_harness import bedrock
 from converse_harness.bedrock.models import stands_for
 from converse_harness.bedrock.request_items import RequestItems, RequestReader
-from converse_harness.bedrock.rules import Refusal, unknown_rule_in
+from converse_harness.bedrock.rules import Refusal
 from converse_harness.endpoint import failure_texts, operations
 from converse_harness.endpoint.call import SCRIPTED, Call, CallOutcome, NotesOfCall
 from converse_harness.endpoint.condition import NAMED, check_answer, in_short
@@ -46,6 +46,7 @@ from converse_harness.settings import (
     check_settings,
     rule_levels,
     shows_settings,
+    unknown_name,
 )
 from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.events import encode_event
@@ -132,8 +133,12 @@ class Endpoint:
         self.rules: RuleLevel
         self.rules, self.single_rules = rule_levels(chosen["rules"])
         """The level of the rules, and the levels of single rules by their names."""
-        if unknown := unknown_rule_in(chosen["rules"]):
-            raise ReplyError(f"rules: {unknown}")
+        self.answers: RuleLevel
+        self.answers, self.single_answers = rule_levels(chosen["answers"], self.rules)
+        """The level of the table FITS, and the levels of its rows by their names."""
+        for name in ("rules", "answers"):
+            if unknown := unknown_name(name, chosen[name]):
+                raise ReplyError(f"{name}: {unknown}")
         self.history: HistoryLevel = chosen["history"]
         self.script = Script()
         self.script.add(replies)

@@ -161,6 +161,19 @@ class CacheOfCall:
         raise NotImplementedError
 
 
+class FitOfCall:
+    """Whether the answer to a call fits its request. The stage that compares them stores it."""
+
+    __slots__ = ()
+
+    sends_trace: bool = True
+    """False if the answer has a guardrail's trace that the request does not ask for, so that it is not sent."""
+
+    def used(self, call: Call) -> list[str]:
+        """Return the paths of the members of the request that the answer uses, such as `toolConfig.tools`."""
+        raise NotImplementedError
+
+
 class _Params(NamedTuple):
     """The `params` of a call that still runs."""
 

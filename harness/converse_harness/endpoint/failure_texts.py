@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from converse_harness.bedrock.rules import Refusal, Verdict
-from converse_harness.endpoint.call import SCRIPTED, CacheOfCall, Call
+from converse_harness.endpoint.call import SCRIPTED, CacheOfCall, Call, FitOfCall
 from converse_harness.endpoint.condition import NAMED
 from converse_harness.endpoint.outputs import no_handler
 from converse_harness.endpoint.own_answers.control_plane import ANSWERS, why_unknown
@@ -332,6 +332,9 @@ def transcript(calls: Sequence[Call]) -> str:
         if call.tool_names:
             lines.append(f"    tools    {', '.join(call.tool_names)}")
         lines.append(f"    answer   {call.outline}")
+        fit = call.of(FitOfCall)
+        if fit is not None and (used := fit.used(call)):
+            lines.append(f"    uses     {', '.join(used)}")
         cache = call.of(CacheOfCall)
         lines += [f"    cache    {line}" for line in (cache.lines(call) if cache is not None else ())]
         for note in call.notes:

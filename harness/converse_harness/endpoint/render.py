@@ -7,7 +7,7 @@ These values are hashes of (seed, reply, event) or estimates from the request. T
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from math import inf
 from typing import Any, Final, cast
@@ -16,6 +16,7 @@ from converse_harness import bedrock
 from converse_harness.bedrock import guardrails
 from converse_harness.bedrock.families import Family
 from converse_harness.endpoint import operations
+from converse_harness.endpoint.call import FitOfCall
 from converse_harness.endpoint.occasion import Occasion, ToolUseMembers, digest, whole_block, whole_start
 from converse_harness.endpoint.own_answers.unknown_paths import no_answer
 from converse_harness.endpoint.usage import usage
@@ -26,7 +27,7 @@ from converse_harness.faults.response import ResponseFault
 from converse_harness.literals import StopReason
 from converse_harness.reply.body import METADATA, BareBody, ErrorBody, EventsBody, MessageBody
 from converse_harness.reply.reply import Reply
-from converse_harness.stream.assemble import OPTIONS, assemble
+from converse_harness.stream.assemble import OPTIONS, assemble, in_aws_form
 from converse_harness.stream.assemble import Response as Assembled
 from converse_harness.stream.chunk import Deltas, Run, events_of, short_runs
 from converse_harness.stream.delivery import Frames, StreamChunks
@@ -250,7 +251,12 @@ streams return both is assumed.
 def _options(body: MessageBody, reply: Reply, occasion: Occasion, sent: int) -> dict[str, Any]:
     options = {name: body.options[name] for name in METADATA if name in body.options} if body.options else {}
     if "trace" in options:
-        options["trace"] = guardrails.named(options["trace"], occasion.call.guardrail)
+        fit = occasion.call.of(FitOfCall)
+        trace = options.pop("trace")
+        if fit is not None and not fit.sends_trace:
+            trace = {name: each for name, each in trace.items() if name != "guardrail"}
+        if trace:
+            options["trace"] = guardrails.named(trace, occasion.call.guardrail)
     if reply.plan.recorded is None:
         for name in _RETURNED:
             if name in occasion.call.body and bedrock.has_member("ConverseResponse", name):
@@ -279,13 +285,6 @@ def _whole(reply: Reply, occasion: Occasion) -> HttpResponse:
         members["trace"] = guardrails.in_json(answer.trace)
     body = bedrock.to_json("ConverseResponse", members).encode()
     return json_response(body, occasion.request_id, delay=_pauses(reply, _later_events(reply, occasion)))
-
-
-def in_aws_form(answer: Assembled) -> dict[str, Any]:
-    """Return an assembled answer as the members of AWS's ConverseResponse."""
-    message, *others = (getattr(answer, each.name) for each in fields(answer))
-    given = zip(("stopReason", *OPTIONS), others, strict=True)
-    return {"output": {"message": message}, **{name: value for name, value in given if value is not None}}
 
 
 def _assembled(reply: Reply, occasion: Occasion, events: tuple[dict[str, Any], ...]) -> Assembled:

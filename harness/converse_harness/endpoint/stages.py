@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from converse_harness.endpoint.answer_fit.stage import AnswerFit
 from converse_harness.endpoint.expected_refusals.expected import ExpectedRefusals, RefusesOfFake
 from converse_harness.endpoint.history.stage import History
 from converse_harness.endpoint.prompt_cache.stage import CacheOfFake, PromptCaching
@@ -20,6 +21,7 @@ STAGES: Final[tuple[type[Stage], ...]] = (
     Conditions,
     Recordings,
     RepliesInOrder,
+    AnswerFit,
     ExpectedRefusals,
     PromptCaching,
 )

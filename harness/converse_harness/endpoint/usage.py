@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from converse_harness.bedrock.models import COUNTERS, Caching, Model, cache_counters, standing
-from converse_harness.bedrock.request_items import RequestItem, RequestItems
+from converse_harness.bedrock.request_items import RequestItem, RequestItems, has_cache_point
 from converse_harness.bedrock.rules.request import INVOKED, conversation_in, invoke_body
 from converse_harness.endpoint.call import Call
 from converse_harness.json_values import object_of, objects_of
@@ -29,7 +29,7 @@ def usage(call: Call, body: MessageBody, given: Mapping[str, Any] | None, counts
     if given is None:
         counted["serverToolUsage"] = {}
         always = cache_counters(call.stands_for, call.operation).always
-        counted.update(dict.fromkeys(COUNTERS if has_cache_point(call) else always, 0))
+        counted.update(dict.fromkeys(COUNTERS if has_cache_point(call.items) else always, 0))
     for count in counts:
         count(call, counted)
     counted["inputTokens"] = counted["inputTokens"] or request_tokens(call)
@@ -146,28 +146,6 @@ def tools_weight(items: RequestItems, known: Model | None) -> float:
 
 def _has_tools(config: Mapping[str, Any]) -> bool:
     return any("cachePoint" not in tool for tool in config.get("tools") or ())
-
-
-def has_cache_point(call: Call) -> bool:
-    """Whether the request has a cachePoint."""
-    members = call.items.members
-    return (
-        any(each.once(_has_point_in_message) for each in call.items.messages)
-        or ("system" in members and members["system"].once(_has_point))
-        or ("toolConfig" in members and members["toolConfig"].once(_has_point_in_tools))
-    )
-
-
-def _has_point_in_message(message: Mapping[str, Any]) -> bool:
-    return _has_point(message.get("content"))
-
-
-def _has_point_in_tools(config: Mapping[str, Any]) -> bool:
-    return _has_point(config.get("tools"))
-
-
-def _has_point(blocks: Sequence[Mapping[str, Any]] | None) -> bool:
-    return any("cachePoint" in each for each in blocks or ())
 
 
 def cached_blocks(body: Mapping[str, Any], caching: Caching | None) -> list[PromptBlock]:

@@ -11,7 +11,7 @@ import pytest
 
 from converse_harness.features import FEATURES, Feature
 from converse_harness.recordings.names import FAILED, MODES
-from converse_harness.settings import SETTINGS, YES_OR_NO, Allowed, Settings, check_settings
+from converse_harness.settings import SETTINGS, YES_OR_NO, Allowed, Settings, check_settings, unknown_name
 
 if TYPE_CHECKING:
     from converse_harness.intercept.fake import Fake
@@ -288,11 +288,8 @@ def _of_run(config: pytest.Config) -> dict[str, Any]:
                 in_ini, on_command_line = f"converse_{name} = {text}", f"--converse-{name.replace('_', '-')}={text}"
                 source = in_ini if option is None else on_command_line
                 raise pytest.UsageError(f"{source}: {allowed.in_text or allowed.said}")
-        if not isinstance(found["rules"], str):  # most runs have one level, and import no rules for that
-            from converse_harness.bedrock.rules import unknown_rule_in
-
-            if unknown := unknown_rule_in(found["rules"]):
-                raise pytest.UsageError(f"converse_rules, or --converse-rules: {unknown}")
+            if unknown := unknown_name(name, found[name]):
+                raise pytest.UsageError(f"converse_{name}, or --converse-{name.replace('_', '-')}: {unknown}")
         config.stash[_OF_RUN] = found
     return found
 

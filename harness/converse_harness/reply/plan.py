@@ -31,7 +31,8 @@ from converse_harness.words import counted
 class Plan:
     """What a reply sends for one call: a body, and how the answer fails, breaks the protocol and pauses.
 
-    `recorded` are the bytes of a recording, which are sent instead of the body's own.
+    `recorded` are the bytes of a recording, which are sent instead of the body's own. `misfits` are the rows of the
+    table `bedrock.fit.FITS` by which the answer is meant not to fit its request, as in the case `tool_unknown`.
     """
 
     body: Body
@@ -39,6 +40,7 @@ class Plan:
     placements: tuple[FaultPlacement, ...] = ()
     pace: Pace = UNPACED
     recorded: Recorded | None = None
+    misfits: tuple[str, ...] = ()
 
     @property
     def summary(self) -> str:

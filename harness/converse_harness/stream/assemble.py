@@ -54,6 +54,17 @@ class Response:
         return f"Response({', '.join(f'{name}={value!r}' for name, value in given if value is not None)})"
 
 
+def in_aws_form(answer: Response) -> dict[str, Any]:
+    """Return an assembled answer as the members of AWS's ConverseResponse.
+
+    >>> in_aws_form(Response({"role": "assistant", "content": []}, "end_turn"))
+    {'output': {'message': {'role': 'assistant', 'content': []}}, 'stopReason': 'end_turn'}
+    """
+    message, *others = (getattr(answer, each.name) for each in fields(answer))
+    given = zip(("stopReason", *OPTIONS), others, strict=True)
+    return {"output": {"message": message}, **{name: value for name, value in given if value is not None}}
+
+
 def assemble(events: Iterable[StreamEvent | Mapping[str, Any]]) -> Response:
     """Assemble the events of a complete ConverseStream into a Response.
 

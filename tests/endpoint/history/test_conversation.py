@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from weakref import WeakSet
@@ -17,6 +18,7 @@ from botocore.exceptions import EventStreamError
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import converse_harness
 from converse_harness import (
     Call,
     ChangedHistory,
@@ -27,7 +29,6 @@ from converse_harness import (
     Reply,
     ReplyError,
     bedrock,
-    fake_converse,
     faults,
     record,
     recording,
@@ -37,10 +38,13 @@ from converse_harness.endpoint.history.compare import HISTORY_CHANGES
 from converse_harness.intercept.clients import create_client
 from converse_harness.literals import StopReason
 from converse_harness.notes import set_aside
-from converse_harness.settings import HISTORY_LEVELS, HistoryLevel
+from converse_harness.settings import HISTORY_LEVELS, HistoryLevel, Settings
 from converse_harness.stream.assemble import assemble
 from converse_harness.stream.http import Request
 from converse_strategies import replies
+
+fake_converse = partial(converse_harness.fake_converse, answers="off")
+"""A fake whose answers need not fit: these tests are about what comes back of them."""
 
 Json = dict[str, Any]
 Change = Callable[[list[Json]], object]
@@ -707,7 +711,8 @@ def test_what_was_let_go_is_forgotten(operation: str) -> None:
 def test_calls_that_are_passed_on_take_part_and_so_do_recorded_ones(tmp_path: Path) -> None:
     file = tmp_path / "session.jsonl"
     said = [("history_leaves_out_tool_use", 2)]
-    with ConverseServer() as server, server.script(reply.message(*FULL), reply.text("ok"), history="off") as upstream:
+    settings: Settings = {"history": "off", "answers": "off"}
+    with ConverseServer() as server, server.script(reply.message(*FULL), reply.text("ok"), **settings) as upstream:
         with record(file) as recorder:
             loop = Chat(client=create_client(endpoint_url=upstream.url))
             loop.send({"text": "hi"})
@@ -735,7 +740,7 @@ def test_a_request_without_messages() -> None:
 
 def test_other_transports_say_it_too() -> None:
     url = f"https://bedrock-runtime.us-east-1.amazonaws.com/model/{NOVA}/converse"
-    with HttpxFake(reply.message(SAID, TIME), reply.text("ok")) as fake:
+    with HttpxFake(reply.message(SAID, TIME), reply.text("ok"), answers="off") as fake:
         asked = [user({"text": "hi"})]
         message = httpx.post(url, json={"messages": asked}).json()["output"]["message"]
         use_id = message["content"][1]["toolUse"]["toolUseId"]

@@ -30,6 +30,8 @@ from tests.features.cassettes.hand_made import (
     replayed_bodies,
 )
 
+pytestmark = pytest.mark.any_answer
+
 
 class Got(NamedTuple):
     """What a client got of a session: the bytes of each answer, and what it made of them."""

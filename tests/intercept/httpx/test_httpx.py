@@ -40,6 +40,8 @@ from converse_harness.stream.frames import Decoder
 from tests.intercept.interrupts import each_step, interrupt_everywhere
 from tests.threads import taking_turns
 
+pytestmark = pytest.mark.any_answer
+
 HOST = "https://bedrock-runtime.us-east-1.amazonaws.com"
 ARN = "arn%3Aaws%3Abedrock%3Aus-east-1%3A123456789012%3Aprompt%2Fx"
 URL = f"{HOST}/model/m/converse"

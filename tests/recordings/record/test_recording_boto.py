@@ -54,6 +54,8 @@ from tests.recordings.developer import KEY_ID, SECRET, TOKEN, give_access
 from tests.recordings.peers import DELTA, METADATA, START, STREAM, Answers, body, chunk, peer, reset, wait_for_the_end
 from tests.server.peers import eventually
 
+pytestmark = pytest.mark.any_answer
+
 MODEL = "anthropic.claude-3-haiku-20240307-v1:0"
 QUICK: dict[str, Any] = {"retries": {"total_max_attempts": 1}}
 

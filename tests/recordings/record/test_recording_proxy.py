@@ -51,6 +51,8 @@ from tests.recordings.developer import KEY_ID, REGION, SECRET, TOKEN, give_acces
 from tests.recordings.peers import DELTA, METADATA, START, STREAM, Answers, body, chunk, peer, reset
 from tests.server.peers import Raw, Raw2, eventually, question
 
+pytestmark = pytest.mark.any_answer
+
 CLIENT_KEY, CLIENT_SECRET = "AKIDOFACLIENT", "the-secret-of-a-client"
 QUESTION: dict[str, Any] = {"messages": [{"role": "user", "content": [{"text": "hello"}]}]}
 MODEL = "amazon.nova-lite-v1:0"

@@ -22,7 +22,7 @@ from converse_harness.bedrock.families import OVERFLOWS, THROTTLES
 from converse_harness.intercept.fake import Fake
 from converse_harness.server.control.arguments import first, is_open, parameters
 from converse_harness.server.control.vocabulary import MODIFIERS, REPLIES, SCRIPTING, Word
-from converse_harness.settings import ONLY_SERVER, SETTINGS
+from converse_harness.settings import LEVELS, ONLY_SERVER, SETTINGS
 
 DOCUMENT: Final = Path(str(files("converse_harness.server.control").joinpath("openapi.json")))
 PAGE: Final = Path(__file__).resolve().parents[3] / "docs" / "control-api.md"
@@ -152,7 +152,8 @@ def _setting(name: str, hint: Any) -> Schema:
     if setting.allowed.choices:
         values = {"type": "string", "enum": [*setting.allowed.choices]}
         if "object" in made["type"]:  # the same values by name
-            made = {"oneOf": [values, {"type": "object", "additionalProperties": values}], "default": made["default"]}
+            levels = {"type": "string", "enum": [each for each in values["enum"] if each in LEVELS]}
+            made = {"oneOf": [values, {"type": "object", "additionalProperties": levels}], "default": made["default"]}
         else:
             made["enum"] = values["enum"]
     if setting.allowed.least is not None:

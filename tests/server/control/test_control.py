@@ -28,7 +28,9 @@ def test_a_test_in_another_language_scripts_asks_and_closes(client: Client) -> N
     assert opened.value["id"] == "fake-1"
     assert opened.value["environ"]["AWS_ENDPOINT_URL_BEDROCK_RUNTIME"] == opened.value["url"]
     (fake,) = client.fakes.opened
-    assert exchange(fake, operation="converse-stream")[0] == 200
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}}
+    offered = {"tools": [{"toolSpec": {"name": "get_weather", "inputSchema": {"json": schema}}}]}
+    assert exchange(fake, operation="converse-stream", toolConfig=offered)[0] == 200
     assert b"sunny" in exchange(fake)[1]
     calls = client.ask("GET", f"{FAKES}/fake-1/calls").value["calls"]
     assert [call["operation"] for call in calls] == ["ConverseStream", "Converse"]

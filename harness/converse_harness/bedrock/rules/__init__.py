@@ -22,7 +22,7 @@ from converse_harness.bedrock.rules.rule import (
     Verdict,
     Witness,
 )
-from converse_harness.settings import RuleLevel, RuleLevels, rule_levels
+from converse_harness.settings import RuleLevel
 from converse_harness.words import nearest
 
 __all__ = [
@@ -42,7 +42,6 @@ __all__ = [
     "refusal_of",
     "refusals_of",
     "unknown_rule",
-    "unknown_rule_in",
 ]
 
 
@@ -60,19 +59,15 @@ BY_NAME: Final[Mapping[str, Rule]] = {rule.name: rule for rule in RULES}
 
 
 def unknown_rule(name: object) -> str:
-    """Return the text of an error about a name that no rule has."""
+    """Return the text of an error about a name that no rule has; "" if a rule has it."""
+    if isinstance(name, str) and name in BY_NAME:
+        return ""
     close = nearest(str(name), BY_NAME)
     hint = f"Did you mean {close!r}? " if close else ""
     return (
         f"no rule has this name. {hint}`converse-harness docs rules` lists the rules; a failure `Bedrock would refuse` "
         "has the name in its line `rule`."
     )
-
-
-def unknown_rule_in(levels: RuleLevels) -> str:
-    """Return the text of an error about the first name in `levels` that no rule has; "" if there is none."""
-    _, single = rule_levels(levels)
-    return next((f"{name}: {unknown_rule(name)}" for name in single if name not in BY_NAME), "")
 
 
 _NO_EXCEPTIONS: Final[Mapping[str, RuleLevel]] = {}

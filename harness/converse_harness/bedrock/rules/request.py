@@ -58,7 +58,7 @@ class RuleRequest:
 
     def of_model(self, model_id: str, stands_for: str = "") -> RuleRequest:
         """Return a copy of this request with another model id. Both share `violations`, which are slow to compute."""
-        other = RuleRequest(self.operation, model_id, self.body, stands_for, self._items)
+        other = RuleRequest(self.operation, model_id, self.body, stands_for, self.items_of_body)
         other.__dict__["violations"] = self.violations  # cached_property stores its value in __dict__
         return other
 
@@ -97,7 +97,7 @@ class RuleRequest:
 
     def _items_are_valid(self, in_path: Iterable[str]) -> bool:
         """Whether each item is valid on its own, and none is missing or unknown. If so, the whole body is valid."""
-        shape, items = bedrock.shape(self.shape), self._items
+        shape, items = bedrock.shape(self.shape), self.items_of_body
         members, required = shape.members, shape.metadata.get("required", ())
         several = members.get("messages")
         if not {*required} <= {*self.body, *in_path}:
@@ -157,20 +157,21 @@ class RuleRequest:
         for item in self._message_items:
             found |= item.once(_parts_of_message)
         for name, find in _PARTS_OF_MEMBERS.items():
-            if name in self._items.members:
-                found |= self._items.members[name].once(find)
+            if name in self.items_of_body.members:
+                found |= self.items_of_body.members[name].once(find)
         if self.violations:
             found.add("a violation of AWS's API model")
         return frozenset(found & _NEEDED)
 
     @cached_property
-    def _items(self) -> RequestItems:
+    def items_of_body(self) -> RequestItems:
+        """The items of `body`: `items` if the caller has them."""
         return RequestItems.of(self.body) if self.items is None else self.items
 
     @property
     def _message_items(self) -> Sequence[RequestItem]:
         """The items of `messages`. Merged messages are no items of the request."""
-        items = self._items.messages
+        items = self.items_of_body.messages
         return items if len(items) == len(self.messages) else [RequestItem(each) for each in self.messages]
 
     @property

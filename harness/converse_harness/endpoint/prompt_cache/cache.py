@@ -18,9 +18,9 @@ from threading import Lock
 from typing import Final
 
 from converse_harness.bedrock.models import Caching, standing
+from converse_harness.bedrock.request_items import has_cache_point
 from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.prompt_cache.blocks import Prompt, prompt_of
-from converse_harness.endpoint.usage import has_cache_point
 from converse_harness.errors import ReplyError
 from converse_harness.stream.grammar import is_exception, kind
 
@@ -111,7 +111,7 @@ class PromptCache:
         caching = None if known is None else known.caching
         if known is None or caching is None or call.operation not in SCRIPTED:
             return None
-        implicit = not has_cache_point(call)
+        implicit = not has_cache_point(call.items)
         if implicit and not caching.implicit:
             return None
         prompt = prompt_of(call.items, call.model_id, known, caching)

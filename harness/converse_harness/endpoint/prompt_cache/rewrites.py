@@ -15,10 +15,11 @@ from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
 from converse_harness.bedrock.models import standing
+from converse_harness.bedrock.request_items import has_cache_point
 from converse_harness.endpoint.call import CONVERSATIONS, CacheOfCall, CacheUse, Call, Parting
 from converse_harness.endpoint.prompt_cache.blocks import IMAGES, image_path, settings_of
 from converse_harness.endpoint.prompt_cache.cache import PromptCache, PromptUse, has_failed, use_of
-from converse_harness.endpoint.usage import PromptBlock, cached_blocks, has_cache_point
+from converse_harness.endpoint.usage import PromptBlock, cached_blocks
 from converse_harness.errors import Explained
 from converse_harness.json_values import is_array, is_object
 from converse_harness.notes import Note
@@ -347,7 +348,7 @@ def _nothing_cached(calls: Sequence[Call]) -> Note | None:
         return None
     pointed = next((use for use in uses if not use.implicit), None)
     if pointed is None:
-        conversations = [call for call in calls if call.operation in CONVERSATIONS and has_cache_point(call)]
+        conversations = [call for call in calls if call.operation in CONVERSATIONS and has_cache_point(call.items)]
         unknown = next((call for call in conversations if standing(call.stands_for).model is None), None)
         text = "no call to a model that is known to cache has a cachePoint."
         if unknown is not None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Final
 
 from converse_harness import faults
 from converse_harness.bedrock.families import NEUTRAL, Family, family_of
+from converse_harness.bedrock.fit import TRACE_IS_ASKED, misfits_of
+from converse_harness.bedrock.rules import RuleRequest
 from converse_harness.cases import CASES
 from converse_harness.errors import ConverseHarnessError
 from converse_harness.faults.model import Transport
 from converse_harness.features.chaos.from_cases import OWN, Damage, Tools, breach, damage_of
 from converse_harness.plugin.frames import SOCKETS
+from converse_harness.reply.answer import answer_of
 from converse_harness.reply.body import ErrorBody, EventsBody, MessageBody
 from converse_harness.reply.reply import Reply
 
@@ -58,10 +61,6 @@ _SAID: Final[Mapping[str, str]] = {
 }
 """The sentences about faults where the catalogue's own, about its own answer, does not fit a reply of a test."""
 
-GUARDED: Final = "guardrail_"
-"""How the names of faults begin that only a request with a guardrail can meet. By name they are tried everywhere."""
-
-
 _SENT_BY: Final[Mapping[str, Callable[[Family], bool]]] = {
     "reasoning_unsigned": lambda family: not family.signs,
     **dict.fromkeys(
@@ -77,6 +76,18 @@ def is_sent_by(name: str, model_id: str) -> bool:
     """Whether a model may answer with the fault `name`; true for models of unknown makers."""
     family = family_of(model_id)
     return name not in _SENT_BY or family is NEUTRAL or _SENT_BY[name](family)
+
+
+def fits(changed: Reply, own: Reply, asked: RuleRequest) -> bool:
+    """Whether a reply with a fault fits its request as well as the test's own reply does."""
+    allowed = {*changed.plan.misfits, *_misfits(own, asked)}
+    return all(name in allowed for name in _misfits(changed, asked))
+
+
+def _misfits(answer: Reply, asked: RuleRequest) -> Iterator[str]:
+    read = answer_of(answer.plan.body)
+    found = misfits_of(asked, read) if read is not None else ()
+    return (misfit.fit.name for misfit in found if misfit.fit.name != TRACE_IS_ASKED)  # such a trace is not sent
 
 
 @cache

@@ -16,11 +16,13 @@ from converse_harness import bedrock, faults, reply
 from converse_harness.cases.again import again_cases
 from converse_harness.cases.case import Case
 from converse_harness.cases.messages import ANSWER, USAGE
+from converse_harness.cases.tools import ANY_INPUT
 from converse_harness.endpoint.call import SCRIPTED
 from converse_harness.errors import ReplyError
 from converse_harness.faults.model import Fault
 from converse_harness.json_schema.checking import holds
 from converse_harness.json_schema.parts import SchemaPart, Unsatisfied
+from converse_harness.reply.answer import meant
 from converse_harness.reply.body import METADATA, ErrorBody, EventsBody, MessageBody, StreamFailure
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.assemble import assemble
@@ -105,7 +107,7 @@ def damage_of(case: Case) -> Damage | None:
     if case.name in NO_FAULTS:
         return None
     if case.name in _TOOLS:
-        return replace(_TOOLS[case.name], name=case.name, sentence=sentence)
+        return replace(_meaning(_TOOLS[case.name], case.misfits), name=case.name, sentence=sentence)
     if plan.placements:
         return breach(case.name, sentence, plan.placements[0].fault)
     match plan.body:
@@ -121,6 +123,15 @@ def damage_of(case: Case) -> Damage | None:
             return Damage(case.name, sentence, make, STREAM, "ignore")
         case _:
             return None
+
+
+def _meaning(damage: Damage, misfits: tuple[str, ...]) -> Damage:
+    """Return a damage whose replies are meant not to fit their requests by these rows."""
+
+    def make(own: Reply, tools: Tools) -> Reply:
+        return meant(damage.make(own, tools), misfits)
+
+    return replace(damage, make=make) if misfits else damage
 
 
 def _failing(name: str, sentence: str, answer: Reply, failure: StreamFailure) -> Damage:
@@ -344,7 +355,7 @@ def _end_turn(own: Reply, _: Tools) -> Reply:
 _NOT_FITTING: Final = Damage(
     "tool_input_unfit",
     "the model left out what a tool needs, or gave it in a wrong type",
-    _changed_tool(_unfit),
+    lambda own, tools: meant(_changed_tool(_unfit)(own, tools), ANY_INPUT),
     mistake=True,
 )
 

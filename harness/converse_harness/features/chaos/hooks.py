@@ -20,10 +20,10 @@ import pytest
 from converse_harness import reply as replies
 from converse_harness.endpoint.call import Call
 from converse_harness.features.chaos.damage import (
-    GUARDED,
     USUAL,
     damaged,
     damages,
+    fits,
     is_sent_by,
     is_sound,
     kind_of,
@@ -32,7 +32,7 @@ from converse_harness.features.chaos.damage import (
 from converse_harness.features.chaos.summary import ChaosResults, JudgedRerun, print_summary, script_of
 from converse_harness.features.chaos.verdict import FOR_EVER, judge
 from converse_harness.plugin.report import masked
-from converse_harness.plugin.reruns.passed import OwnReply, PassedTest, passed_tests, tools_of
+from converse_harness.plugin.reruns.passed import OwnReply, PassedTest, passed_tests, request_of
 from converse_harness.plugin.reruns.rerun import Rerun, unseen
 from converse_harness.plugin.reruns.watch import Mending, Watch, WatchedReply
 from converse_harness.reply.reply import Reply
@@ -52,19 +52,21 @@ def plan(tests: Iterable[PassedTest], names: Sequence[str], seed: str) -> list[D
     A wave has at most one pair for each combination of fault, kind of reply and operation. `seed` decides which pair of
     a combination comes in which wave. Within a wave, tests keep their order, so that fixtures of wider scopes are
     seldom set up again. A pair is left out if the reply cannot have the fault, or if the client did not read far enough
-    to meet it. The usual faults of a guardrail are left out where the request names none, and so
-    is what the model does not answer.
+    to meet it. What the model does not answer is left out, and of the usual faults what does not fit
+    the request, such as a guardrail's block where the request names no guardrail.
     """
     drawn: list[tuple[int, int, DamagePair, tuple[str, str, str]]] = []
+    usual = [*names] == [*USUAL]
     for test in tests:
         for planned in test.replies:
             kind, operation = kind_of(planned.reply), planned.asked[0]
             for rank, name in enumerate(names):
-                unguarded = name.startswith(GUARDED) and not planned.guarded and [*names] == [*USUAL]
-                if unguarded or not is_sent_by(name, planned.asked[1]):
+                if not is_sent_by(name, planned.asked[1]):
                     continue
-                changed = damaged(planned.reply, name, operation, planned.transport, planned.tools)
-                if changed is not None and (planned.read_whole or meets_at_once(changed)):
+                changed = damaged(planned.reply, name, operation, planned.transport, planned.needed.tools)
+                if changed is None or (usual and not fits(changed, planned.reply, planned.needed)):
+                    continue
+                if planned.read_whole or meets_at_once(changed):
                     chance = zlib.crc32(f"{seed} {test.item.nodeid} {planned.number} {name}".encode())
                     drawn.append((chance, rank, DamagePair(test.position, planned, name), (name, kind, operation)))
     drawn.sort(key=lambda each: each[:2])
@@ -230,7 +232,7 @@ class ChaosHooks:
         def replace(seen: WatchedReply) -> Reply:
             if (seen.asked, seen.occurrence) != (target.asked, target.occurrence) or sent:
                 return seen.reply
-            changed = damaged(seen.reply, pair.fault, seen.asked[0], seen.transport, tools_of(seen.call))
+            changed = damaged(seen.reply, pair.fault, seen.asked[0], seen.transport, request_of(seen.call).tools)
             sent.append(changed or seen.reply)
             return sent[0]
 

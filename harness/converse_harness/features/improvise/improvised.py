@@ -9,9 +9,11 @@ from itertools import groupby
 from typing import Any, Final, Literal, Protocol
 
 from converse_harness.bedrock.api.checks import is_array
+from converse_harness.bedrock.fit import offered_in, thinks
 from converse_harness.bedrock.rules.finders.tools import OUTPUT
 from converse_harness.errors import Advice, ReplyError
 from converse_harness.json_values import member_of, object_of, objects_of
+from converse_harness.reply.answer import meant
 from converse_harness.reply.messages import message
 from converse_harness.reply.reply import Reply
 from converse_harness.reply.usable import Usable
@@ -19,6 +21,9 @@ from converse_harness.stream.arguments import wrong
 
 _THOUGHT: Final = {"text": "This answer is improvised.", "signature": "EqQBCgIYAhIkMDAwMDAwMDAtMDAwMC00MDAwLTgwMDA="}
 
+
+_ENDS: Final = ("claude_uses_the_forced_tool", "forced_tool_is_used")
+"""The rows about answers that an improvised text breaks on purpose: it ends a loop in which a tool is forced."""
 
 _MORE: Final = "   More: converse-harness docs improvise what-it-cannot-make"
 
@@ -52,11 +57,11 @@ class Improvised(Usable):
         Raises ReplyError if no value is found that a schema in the request allows, or if its toolChoice names a tool
         that it does not offer.
         """
-        thoughts = [{"reasoningContent": {"reasoningText": _THOUGHT}}] if _is_thinking(call.body) else []
+        thoughts = [{"reasoningContent": {"reasoningText": _THOUGHT}}] if thinks(call.body) else []
         turn = _UserTurn(call.body)
         names = self._next(turn)
         if not names:
-            return message(*thoughts, {"text": self._text(turn)})
+            return meant(message(*thoughts, {"text": self._text(turn)}), _ENDS if turn.choice else ())
         inputs = [{"name": name, "input": self._input(name, turn.offered[name], turn)} for name in names]
         return message(*thoughts, *({"toolUse": each} for each in inputs))
 
@@ -145,9 +150,9 @@ class _UserTurn:
     def __init__(self, body: Mapping[str, Any]) -> None:
         self.body = body
         config = object_of(body.get("toolConfig"))
-        specs = [object_of(tool.get("toolSpec")) for tool in objects_of(config.get("tools"))]
-        schemas = {str(spec["name"]): member_of(spec, "inputSchema", "json") for spec in specs if "name" in spec}
-        self.offered: Mapping[str, Any] = {name: schema for name, schema in schemas.items() if schema is not None}
+        self.offered: Mapping[str, Any] = {
+            name: tool.schema for name, tool in offered_in(config).items() if tool.schema is not None
+        }
         self.choice = object_of(config.get("toolChoice"))
         answers = [*_since_the_text(objects_of(body.get("messages")))][::-1]
         self.answers = len(answers)
@@ -164,14 +169,6 @@ def _since_the_text(messages: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[s
             yield from same
         elif "toolResult" not in kinds and kinds - {"cachePoint"}:
             return
-
-
-def _is_thinking(body: Mapping[str, Any]) -> bool:
-    """Whether the request enables thinking for Claude.
-
-    With thinking, Claude refuses a history with tool uses that have no reasoning before them.
-    """
-    return bool(member_of(body, "additionalModelRequestFields", "thinking", "type") == "enabled")
 
 
 def _listed(names: Mapping[str, Any]) -> str:

@@ -7,12 +7,12 @@ from functools import partial
 from typing import Any, Final
 
 from converse_harness.bedrock.rules import Refusal
-from converse_harness.endpoint.call import Call, ForwardedAnswer
-from converse_harness.endpoint.render import in_aws_form
+from converse_harness.endpoint.call import Call, FitOfCall, ForwardedAnswer
 from converse_harness.features.report.view.answer import changed_events
 from converse_harness.features.report.view.view import CallView, RefusedBy, mask_value, plain
 from converse_harness.json_values import is_array, is_object, json_text, parsed_json
 from converse_harness.secrets.process import own_secrets
+from converse_harness.stream.assemble import in_aws_form
 
 Clean = Callable[[Any], Any]
 """A function that returns a copy of a JSON value in which secrets are masked."""
@@ -88,7 +88,7 @@ def _view_of(call: Call, started: float, clean: MessageMemory) -> CallView:
     sent = [*call.events]
     events = changed_events([plain(event) for event, _ in sent], clean)
     ats = [round(1000 * at, 1) for _, at in sent]
-    refusal = call.refusal
+    refusal, fit = call.refusal, call.of(FitOfCall)
     took = max([*ats, 1000 * (answered.taken.last_at or 0.0)])
     return CallView(
         number=call.number,
@@ -108,6 +108,7 @@ def _view_of(call: Call, started: float, clean: MessageMemory) -> CallView:
         refusal=None if refusal is None else RefusedBy(*map(clean.text, _why(refusal))),
         notes=tuple(clean.text(note.text) for note in call.notes),
         line=clean.text(str(answered.line or "")),
+        uses=() if fit is None else tuple(fit.used(call)),
         error=clean.text(answered.error),
     )
 

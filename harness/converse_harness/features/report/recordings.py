@@ -7,7 +7,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
-from converse_harness.endpoint.render import in_aws_form
 from converse_harness.errors import ConverseHarnessError
 from converse_harness.features.report.calls import MessageMemory
 from converse_harness.features.report.view.answer import changed_events
@@ -17,7 +16,7 @@ from converse_harness.recordings.format.exchanges import RecordedExchange, reply
 from converse_harness.recordings.format.lines import Line, body_bytes, event_of
 from converse_harness.reply.body import summarize_block
 from converse_harness.secrets.process import own_secrets
-from converse_harness.stream.assemble import Response, assemble
+from converse_harness.stream.assemble import Response, assemble, in_aws_form
 
 _MOST: Final = 20_000
 """The maximum number of bytes of a body that are shown if the body is not JSON."""

@@ -19,6 +19,11 @@ export type NewFake = {
    */
   rules?: "off" | "warn" | "default" | "strict" | Record<string, "off" | "warn" | "default" | "strict">;
   /**
+   * How strictly answers are checked against what they need in the request. `serve --answers` changes the default.
+   * Default: "rules".
+   */
+  answers?: "rules" | "off" | "warn" | "default" | "strict" | Record<string, "off" | "warn" | "default" | "strict">;
+  /**
    * Whether a request that changes an earlier answer gives a note, a failure or nothing. `serve --history` changes the
    * default. Default: "note".
    */

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any, Final, NamedTuple, cast
 from zlib import compress, decompress
 
 import pytest
 
+from converse_harness.bedrock.fit import needed_of
+from converse_harness.bedrock.rules import RuleRequest
 from converse_harness.endpoint.call import Call
 from converse_harness.faults.model import Transport
 from converse_harness.intercept.observers import replacing
-from converse_harness.json_values import member_of, path_text
+from converse_harness.json_values import path_text
 from converse_harness.plugin import settings
 from converse_harness.plugin.reruns.rerun import Rerun, close, rerun
 from converse_harness.plugin.reruns.watch import Asked, Watch, WatchedReply, members_of
@@ -48,10 +50,8 @@ class OwnReply(NamedTuple):
     read_whole: bool
     request: bytes
     """The compared members of the request, as compressed JSON, because a session may have very many requests."""
-    tools: Sequence[Mapping[str, Any]]
-    """The `toolConfig.tools` of the request."""
-    guarded: bool
-    """Whether the request names a guardrail."""
+    needed: RuleRequest
+    """The parts of the request that an answer may need."""
 
 
 class PassedTest(NamedTuple):
@@ -153,14 +153,12 @@ def passed_tests(config: pytest.Config) -> PassedTests:
 def _own_reply(seen: WatchedReply) -> OwnReply:
     call = seen.call
     request = compress(json.dumps(_request(call)).encode(), 1)
-    guarded = "guardrailConfig" in call.body
-    return OwnReply(*seen[:-1], call.outcome == "complete", request, tools_of(call), guarded)
+    return OwnReply(*seen[:-1], call.outcome == "complete", request, needed_of(request_of(call)))
 
 
-def tools_of(call: Call) -> Sequence[Mapping[str, Any]]:
-    """Return the `toolConfig.tools` of a request, as JSON."""
-    tools: Sequence[Mapping[str, Any]] = member_of(call.body, "toolConfig", "tools") or ()
-    return tools
+def request_of(call: Call) -> RuleRequest:
+    """Return the request of a call as the rules and the table of what answers need read it."""
+    return RuleRequest(call.operation or "", call.model_id, call.body, call.stands_for, call.items)
 
 
 def _request(call: Call) -> dict[str, Any]:

@@ -61,6 +61,7 @@ def _facts(view: CallView) -> Html:
         ("took", milliseconds(view.took)),
         ("events", f"{len(view.events):,}" if view.events else ""),
         ("answer from", view.line),
+        ("uses of the request", ", ".join(view.uses)),
         ("waited before the next attempt", milliseconds(view.waited) if view.waited else ""),
     )
     pairs = [element("div", element("dt", name), element("dd", value)) for name, value in facts if value]

@@ -62,6 +62,8 @@ class CallView:
     refusal: RefusedBy | None = None
     notes: Sequence[str] = ()
     line: str = ""
+    uses: tuple[str, ...] = ()
+    """The paths of the members of the request that the answer uses."""
     error: str = ""
 
     @property

@@ -1,0 +1,1 @@
+"""Compare each scripted answer with its request: whether Bedrock could have given it."""
