@@ -18,6 +18,7 @@ from hypothesis.errors import InvalidArgument
 
 from converse_harness import bedrock
 from converse_harness.faults.model import Fault
+from converse_harness.json_values import object_of
 from converse_harness.words import nearest
 from converse_strategies.observing import AIMS
 
@@ -59,6 +60,14 @@ _NAMES: Final = ArgumentRule("a list of strings, or None for all", _items_are(st
 _COUNT: Final = ArgumentRule("a whole number of 0 or more", _is_count)
 _FLAG: Final = ArgumentRule("True or False", lambda value: isinstance(value, bool))
 
+
+def _is_request(value: object) -> bool:
+    """Whether a value has at least a model id and messages with blocks."""
+    request = object_of(value)
+    messages = request.get("messages")
+    return isinstance(request.get("modelId"), str) and messages is not None and _items_are(Mapping)(messages)
+
+
 ALLOWED: Final[Mapping[str, ArgumentRule]] = {
     **dict.fromkeys(("texts", "messages", "answers", "model_ids"), _TEXTS),
     "stop_reasons": ArgumentRule("a strategy for stop reasons, such as st.just('end_turn'), or None", _is_strategy),
@@ -79,6 +88,10 @@ ALLOWED: Final[Mapping[str, ArgumentRule]] = {
         f"one of {', '.join(map(repr, AIMS))}, or None", lambda value: value is None or value in [*AIMS]
     ),
     "tools": ArgumentRule("a list of Tools or ToolSpecifications, or None for any", _items_are(Mapping)),
+    "for_request": ArgumentRule(
+        "the keyword arguments of boto3's converse, such as call.params, or None",
+        lambda value: value is None or _is_request(value),
+    ),
     "cached": ArgumentRule("True, False or None", lambda value: value is None or isinstance(value, bool)),
     "locale": ArgumentRule("the name of a locale, such as en_US", lambda value: isinstance(value, str)),
     "family": ArgumentRule(

@@ -26,6 +26,7 @@ from converse_harness.stream.assemble import Response, assemble
 from converse_harness.stream.http import Request
 from converse_strategies import basics, shapes
 from converse_strategies.basics import Json, Texts, cached, chosen, composite
+from converse_strategies.fitting import FittingDraw, request_of
 from converse_strategies.json_schema import json_schemas
 from converse_strategies.message import metadata
 from converse_strategies.message.answer_end import TAIL_SIZE, draw_stop_reason, read_options
@@ -267,6 +268,7 @@ def replies(
     stop_reasons: st.SearchStrategy[str] | None = None,
     unfinished: bool = False,
     target: Literal["events", "blocks", "characters"] | None = None,
+    for_request: Mapping[str, Any] | None = None,
 ) -> Reply:
     """Answers of an assistant as Reply values, ready for `script`, `fake_converse` and `converse_server.script`.
 
@@ -275,10 +277,19 @@ def replies(
     `stream_events`. Methods of Reply add errors, pauses and faults:
     `replies().map(lambda reply: reply.fails_after(1, "throttlingException"))`.
 
+    `for_request` are the keyword arguments of a call of boto3's `converse`, such as `call.params`. Then only answers
+    are drawn that [fit this request](answers.md): uses of its tools with valid inputs, thoughts if it asks for them,
+    citations of its documents. Without it, answers fit no request in particular, and the fake makes no notes about
+    that.
+
     >>> from hypothesis import find
     >>> find(replies(kinds=["text"]), lambda reply: "text" in reply.summary)
     <Reply text "">
     """
+    if for_request is not None:
+        wanted = chosen("replies", "kinds", kinds, streamable())
+        fitting = FittingDraw(draw, request_of(for_request), for_request, texts)
+        return fitting.answer(wanted, max_blocks, stop_reasons)
     if draw(_OF_FOUR):  # 0 is the simplest number and selects a message, which is easier to read in a counterexample
         events = stream_events(
             kinds=kinds,

@@ -36,6 +36,7 @@ WRONG: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("min_words", "max_words"), NO_COUNT),
     **dict.fromkeys(("max_blocks", "index"), (-1, 1.5, "x", True)),
     **dict.fromkeys(("unfinished", "stream"), (None, 5, "x")),
+    "for_request": (5, "x", {}, {"modelId": "m"}, {"messages": []}),
     "cached": (5, "x"),
     "target": (5, "event", ["events"]),
     "locale": (None, 5, "xx_YY"),

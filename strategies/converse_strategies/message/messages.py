@@ -13,6 +13,7 @@ from converse_harness import bedrock
 from converse_strategies import basics
 from converse_strategies.basics import Texts, cached, chosen, composite, sampled
 from converse_strategies.message.blocks import Block, Message, assistant_messages, draw_block, rename_tools, streamable
+from converse_strategies.message.citation import citations_content_blocks
 from converse_strategies.message.media import audios, documents, images, videos
 from converse_strategies.message.tools import cache_points, draw_tool_result, draw_tool_use
 
@@ -66,12 +67,14 @@ def messages(
 class Used:
     """What all messages of one request have in common. `documents` contains the names of the documents so far.
 
-    `counts` has the number of blocks of each kind. `caches_briefly` is true after a cache point with a lifetime of five
-    minutes.
+    `sources` contains the documents and search results of the user's messages, each with its index among those of its
+    kind. `counts` has the number of blocks of each kind. `caches_briefly` is true after a cache point with a lifetime
+    of five minutes.
     """
 
     def __init__(self) -> None:
         self.documents: set[str] = set()
+        self.sources: list[tuple[int, Block]] = []
         self.counts = Counter[str]()
         self.caches_briefly = False
 
@@ -90,6 +93,12 @@ class Used:
         if kind == "document":
             block[kind]["name"] = basics.distinct(str(block[kind]["name"]), self.documents, 200)
         return True
+
+    def may_cite(self, block: Block) -> None:
+        """Add a block of a user's message to `sources`, if an answer can cite it."""
+        kind = next(iter(block))
+        if kind in _CITED:
+            self.sources.append((sum(kind in each for _, each in self.sources), block))
 
 
 def shorten(point: dict[str, Any], briefly: bool) -> bool:
@@ -128,6 +137,7 @@ def _draw_user_content(
     for block in draw(_user_blocks(kinds, texts, max_blocks)):
         if used.has_room(block) and (content or "cachePoint" not in block):
             content.append(block)
+            used.may_cite(block)
     found = {kind for block in content for kind in block}
     if not content or ("document" in found and "text" not in found):
         content.append({"text": draw(texts)})
@@ -184,6 +194,7 @@ def conversations(
 
     Each turn, after the first message, consists of an answer of the assistant and the user's next message. Every tool
     use has a result in the next message, every result has a tool use, and the input satisfies the schema of the tool.
+    Citations are of documents and search results before them, with `citations` enabled, unless `kinds` leaves out both.
     No text is blank. A message with documents has a text; a conversation has at most five documents, with different
     names.
 
@@ -241,9 +252,10 @@ def _draw_turn(
     specs: Sequence[Mapping[str, Any]] | None,
     used: Used,
 ) -> _Turn:
-    answer = [_draw_answer_block(draw, of_assistant, texts, specs)]
+    cites = None if _CITED.isdisjoint(of_user) else used.sources
+    answer = [_draw_answer_block(draw, of_assistant, texts, specs, cites)]
     while len(answer) < _MOST_BLOCKS and draw(_MORE):
-        answer.append(_draw_answer_block(draw, of_assistant, texts, specs))
+        answer.append(_draw_answer_block(draw, of_assistant, texts, specs, cites))
     answer.sort(key=_place)
     uses = [block["toolUse"] for block in answer if "toolUse" in block]
     results = [_result(draw, use, used) for use in uses]
@@ -267,12 +279,28 @@ def _place(block: Block) -> int:
 
 
 _MOST_BLOCKS: Final = 3
+_CITED: Final = frozenset({"document", "searchResult"})
+"""The kinds of blocks that an answer can cite."""
 
 
 def _draw_answer_block(
-    draw: st.DrawFn, kinds: tuple[str, ...], texts: Texts, specs: Sequence[Mapping[str, Any]] | None
+    draw: st.DrawFn,
+    kinds: tuple[str, ...],
+    texts: Texts,
+    specs: Sequence[Mapping[str, Any]] | None,
+    cites: Sequence[tuple[int, Block]] | None,
 ) -> Block:
+    """Draw a block of an answer. Citations are of one of `cites`; if there are none, a text is drawn in their place. If
+    `cites` is None, the user's messages have no sources, and citations are of any.
+    """
     kind = draw(sampled(kinds))
+    if kind == "citationsContent" and cites is not None:
+        if not cites:
+            return draw_block(draw, "text", texts)
+        index, block = cites[draw(st.integers(0, len(cites) - 1))]
+        source = next(iter(block.values()))
+        source["citations"] = {"enabled": True}
+        return {kind: draw(citations_content_blocks(document=source, index=index, texts=texts))}
     if kind != "toolUse":
         return draw_block(draw, kind, texts)
     return {"toolUse": draw_tool_use(draw, specs[draw(st.integers(0, len(specs) - 1))] if specs else None)}

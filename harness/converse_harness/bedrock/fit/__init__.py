@@ -29,6 +29,7 @@ from converse_harness.bedrock.fit.metadata import (
     misfits_of_usage,
 )
 from converse_harness.bedrock.fit.row import (
+    FREE_STOPS,
     LIKELIHOODS,
     Answer,
     Fit,
@@ -54,6 +55,7 @@ from converse_harness.words import nearest
 __all__ = [
     "BY_NAME",
     "FITS",
+    "FREE_STOPS",
     "LIKELIHOODS",
     "TRACE_IS_ASKED",
     "Answer",
