@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import httpx
 import pytest
@@ -25,10 +25,8 @@ from converse_harness.intercept.clients import ACCESS_KEY, REGION, SECRET_KEY
 from tests.untraced import untraced
 
 COMMAND = Path(sys.executable).parent / "converse-harness"
-BODY: dict[str, Any] = {
-    "messages": [{"role": "user", "content": [{"text": "What is it like in Zürich today?"}]}],
-    "toolConfig": {"tools": [{"toolSpec": {"name": "get_weather", "inputSchema": {"json": {"type": "object"}}}}]},
-}
+BODY: dict[str, Any] = {"messages": [{"role": "user", "content": [{"text": "What is it like in Zürich today?"}]}]}
+TOOLS: Final = [{"toolSpec": {"name": "get_weather", "inputSchema": {"json": {"type": "object"}}}}]
 TWO_REPLIES = """\
 from converse_harness import reply
 
@@ -68,9 +66,9 @@ class Serving:
         assert found is not None, self.head
         return found[1]
 
-    def ask(self, operation: str = "converse", prefix: str = "") -> httpx.Response:
+    def ask(self, operation: str = "converse", prefix: str = "", **more: Any) -> httpx.Response:
         target = f"{prefix}/model/us.amazon.nova-lite-v1%3A0/{operation}"
-        return httpx.post(self.url + target, json=BODY, trust_env=False)
+        return httpx.post(self.url + target, json={**BODY, **more}, trust_env=False)
 
     def end(self, by: signal.Signals) -> tuple[int, str]:
         """Its exit code and what it wrote to its errors."""
@@ -130,7 +128,7 @@ def test_it_says_where_it_is_and_what_to_export_and_then_a_line_for_every_call(s
             f"  export {keys} AWS_REGION={REGION} AWS_DEFAULT_REGION={REGION}",
             "",
         ]
-        served.ask("converse-stream")
+        served.ask("converse-stream", toolConfig={"tools": TOOLS})
         assert re.fullmatch(
             r"\d\d:\d\d:\d\d  ConverseStream  us\.amazon\.nova-lite-v1:0 +\"What is it like in \.\.\.\" +"
             r"-> tool_use get_weather {\"city\": \"Bern\"} +6 events +\d+ ms",

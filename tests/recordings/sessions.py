@@ -24,6 +24,12 @@ NOVA: Final = "us.amazon.nova-lite-v1:0"
 CLAUDE: Final = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
 
 FORECAST: Final = "Zürich on Saturday: 18 °C, sunny, light wind from the west. Sunday: 15 °C and rain."
+DOCUMENT: Final = {
+    "name": "forecast",
+    "format": "txt",
+    "source": {"text": FORECAST},
+    "citations": {"enabled": True},
+}
 TOOLS: Final = {
     "tools": [
         {
@@ -65,11 +71,13 @@ def tool_turn(client: Any) -> None:
     list(client.converse_stream(**asked, messages=turns)["stream"])
 
 
-def streams(model: str, text: str, **more: Any) -> Callable[[Any], None]:
-    """One streamed question."""
+def streams(model: str, text: str, *blocks: Mapping[str, Any], **more: Any) -> Callable[[Any], None]:
+    """One streamed question, with `blocks` before its text."""
+    asked = said(text)
+    question = {**asked, "content": [*blocks, *asked["content"]]}
 
     def ask(client: Any) -> None:
-        stream = client.converse_stream(modelId=model, messages=[said(text)], **more)["stream"]
+        stream = client.converse_stream(modelId=model, messages=[question], **more)["stream"]
         with closing(stream), suppress(client.exceptions.ClientError):  # one of the sessions ends so
             list(stream)
 
@@ -96,7 +104,11 @@ SESSIONS: Final[Mapping[str, SampleSession]] = {
     ),
     "tool_loop": SampleSession(tool_turn, [WEATHER, reply.text("It is 18 °C and sunny in Zürich.")]),
     "reasoning": SampleSession(
-        streams(CLAUDE, "Which is longer, the Gotthard or the Lötschberg base tunnel?"),
+        streams(
+            CLAUDE,
+            "Which is longer, the Gotthard or the Lötschberg base tunnel?",
+            additionalModelRequestFields={"thinking": {"type": "enabled", "budget_tokens": 1024}},
+        ),
         [
             reply.message(
                 {
@@ -112,12 +124,12 @@ SESSIONS: Final[Mapping[str, SampleSession]] = {
         ],
     ),
     "citations": SampleSession(
-        streams(CLAUDE, "What will it be like on Saturday? Cite the forecast."),
+        streams(CLAUDE, "What will it be like on Saturday? Cite the forecast.", {"document": DOCUMENT}),
         [
             reply.cited(
                 "On Saturday it will be ",
                 "18 °C and sunny",
-                citing({"name": "forecast", "source": {"text": FORECAST}}, "18 °C, sunny"),
+                citing(DOCUMENT, "18 °C, sunny"),
                 ".",
             )
         ],
