@@ -117,7 +117,7 @@ def test_a_pattern_and_several_models(capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["rehearse", str(SAMPLES), "--as", f"*sonnet*={LLAMA}", "--as", f"*nova*={LLAMA}"]) == 1
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("rehearsed")]
     assert lines == [
-        f"rehearsed as {LLAMA}: 3 of 3 recordings would be accepted",
+        f"rehearsed as {LLAMA}: 2 of 3 recordings would be accepted",  # one has a document that may be cited
         f"rehearsed as {LLAMA}: 3 of 4 recordings would be accepted",
     ]
 
