@@ -41,13 +41,12 @@ from converse_harness.bedrock.fit.row import (
 )
 from converse_harness.bedrock.fit.tools import (
     TOOLS,
-    are_usual_tool_uses,
+    is_usual,
     misfits_of_forced_tools,
     misfits_of_server_tools,
     misfits_of_tools,
     offered_in,
 )
-from converse_harness.bedrock.request_items import RequestItems
 from converse_harness.bedrock.rules.request import RuleRequest
 from converse_harness.json_values import member_of
 from converse_harness.words import nearest
@@ -62,7 +61,7 @@ __all__ = [
     "Fit",
     "Likelihood",
     "Misfit",
-    "fits_quickly",
+    "is_usual",
     "misfits_of",
     "needed_of",
     "offered_in",
@@ -112,15 +111,6 @@ def _finders_for(parts: frozenset[str], of_request: tuple[str, ...]) -> tuple[Fi
     return tuple(find for needed, find in _FINDERS if not there.isdisjoint(needed))
 
 
-def fits_quickly(items: RequestItems, answer: Answer) -> bool:
-    """Whether an answer is one of those that nearly all are, and fits: it has texts, or uses offered tools. If not, use
-    `misfits_of`.
-    """
-    of_request = parts_of_request(items, answer)
-    finders = _finders_for(answer.parts, of_request)
-    return not finders or (not of_request and are_usual_tool_uses(items, answer))
-
-
 def misfits_of(asked: RuleRequest, answer: Answer) -> Iterator[Misfit]:
     """Yield one Misfit for each row by which an answer does not fit its request.
 
@@ -130,7 +120,7 @@ def misfits_of(asked: RuleRequest, answer: Answer) -> Iterator[Misfit]:
     ['tools_are_offered']
     """
     found: set[str] = set()
-    for find in _finders_for(answer.parts, parts_of_request(asked.items_of_body, answer)):
+    for find in _finders_for(answer.parts, parts_of_request(asked.items_of_body, answer.tokens)):
         for name, values in find(asked, answer):
             fit = BY_NAME[name]
             if name not in found and asked.model.id in fit.models:
@@ -147,7 +137,7 @@ def used_of(asked: RuleRequest, answer: Answer) -> list[str]:
     ['toolConfig.tools']
     """
     lacking = {misfit.fit.member for misfit in misfits_of(asked, answer)}
-    there = answer.parts.union(parts_of_request(asked.items_of_body, answer))
+    there = answer.parts.union(parts_of_request(asked.items_of_body, answer.tokens))
     rows = (fit for fit in FITS if not there.isdisjoint(fit.parts) and asked.model.id in fit.models)
     members = dict.fromkeys(fit.member for fit in rows if fit.member not in lacking)
     return [path for path in members if member_of(asked.body, *path.split(".")) is not None]

@@ -147,9 +147,9 @@ class Misfit(NamedTuple):
     text: str
 
 
-def parts_of_request(items: RequestItems, answer: Answer) -> tuple[str, ...]:
+def parts_of_request(items: RequestItems, tokens: int) -> tuple[str, ...]:
     """Return the parts that every answer must fit, as far as a request has them: "forced tool", "text format" and
-    "stop sequences". "fewer tokens" is a limit that is smaller than the number of the answer's tokens.
+    "stop sequences". "fewer tokens" is a limit that is smaller than `tokens`, those of the answer.
     """
     found: tuple[str, ...] = ()
     for name, item in items.members.items():
@@ -157,7 +157,7 @@ def parts_of_request(items: RequestItems, answer: Answer) -> tuple[str, ...]:
         if known is not None and item.once(known[1]):
             found += (known[0],)
     config = items.members.get("inferenceConfig")
-    if answer.tokens > (USUAL_LIMIT if config is None else config.once(_limit)):
+    if tokens > (USUAL_LIMIT if config is None else config.once(_limit)):
         found += ("fewer tokens",)
     return found
 

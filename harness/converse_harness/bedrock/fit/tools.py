@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from converse_harness.bedrock.fit.row import FREE_STOPS, SERVER_TOOL, Answer, Fit, Found
+from converse_harness.bedrock.fit.row import FREE_STOPS, SERVER_TOOL, Answer, Fit, Found, parts_of_request
 from converse_harness.bedrock.request_items import RequestItems
 from converse_harness.bedrock.rules.request import FIELDS, RuleRequest
 from converse_harness.bedrock.rules.rule import Claude, Models, documented, recorded, reported
@@ -65,28 +65,29 @@ def offered(asked: RuleRequest) -> Mapping[str, OfferedTool]:
     return {**given, **own} if own else given
 
 
-_USUAL: Final = frozenset({"text", "toolUse", "stop tool_use"})
-"""The parts of most answers with tool uses."""
+def is_usual(items: RequestItems, content: Sequence[Mapping[str, Any]], stop_reason: str, tokens: int) -> bool:
+    """Whether an answer is one of those that nearly all are, and fits: texts, and valid uses of offered tools.
 
-
-def are_usual_tool_uses(items: RequestItems, answer: Answer) -> bool:
-    """Whether an answer has nothing but texts and valid uses of offered tools. If so, nothing else has to be looked for
-    in it, unless the request has one of `parts_of_request`, or does not allow several uses at once.
+    Such an answer needs no further look if it has no other members. `tokens` is the number of its tokens, as estimated.
     """
-    config = items.members.get("toolConfig")
-    if config is None or not answer.parts <= _USUAL:
-        return False
-    tools, count = config.once(offered_in), 0
-    for block in answer.content:
+    members = items.members
+    tools, uses = _NONE, 0
+    for block in content:
         use = block.get("toolUse")
         if use is not None:
+            if not uses and "toolConfig" in members:
+                tools = members["toolConfig"].once(offered_in)
             tool = tools.get(use.get("name"))
-            count += 1
             if tool is None or use.get("type") == SERVER_TOOL:
                 return False
             if tool.check is not None and tool.check(use.get("input")) is not None:
                 return False
-    return count == 1 or (count > 1 and FIELDS not in items.members)
+            uses += 1
+        elif "text" not in block:
+            return False
+    if stop_reason != ("tool_use" if uses else "end_turn") or (uses > 1 and FIELDS in members):
+        return False
+    return not parts_of_request(items, tokens)
 
 
 _ALIKE: Final = 0.75

@@ -8,7 +8,7 @@ from converse_harness.bedrock.fit import (
     TRACE_IS_ASKED,
     Answer,
     Misfit,
-    fits_quickly,
+    is_usual,
     misfits_of,
     used_of,
 )
@@ -18,7 +18,7 @@ from converse_harness.endpoint.stage import Stage
 from converse_harness.errors import Advice, ImpossibleAnswer
 from converse_harness.notes import Note
 from converse_harness.reply.answer import answer_of
-from converse_harness.reply.body import Body
+from converse_harness.reply.body import Body, EventsBody, MessageBody
 from converse_harness.reply.reply import Reply
 from converse_harness.secrets.mask import mask
 from converse_harness.settings import RuleLevel
@@ -31,21 +31,29 @@ _KEPT: Final = 64
 
 
 class _ComparedAnswer(FitOfCall):
-    """What the stage knows of a call: its scripted answer."""
+    """Marks a call whose answer was compared with its request."""
 
-    __slots__ = ("answer", "sends_trace")
+    __slots__ = ("sends_trace",)
 
-    def __init__(self, answer: Answer, *, sends_trace: bool = True) -> None:
-        self.answer = answer
+    def __init__(self, *, sends_trace: bool) -> None:
         self.sends_trace = sends_trace
 
     def used(self, call: Call) -> list[str]:
         """Return the paths of the members of the request that the answer uses."""
-        return used_of(_request_of(call), self.answer)
+        answer = answer_of(call.reply.plan.body) if call.reply is not None else None
+        return [] if answer is None else used_of(_request_of(call), answer)
+
+
+_COMPARED: Final = _ComparedAnswer(sends_trace=True)
+_WITHOUT_TRACE: Final = _ComparedAnswer(sends_trace=False)
 
 
 def _request_of(call: Call) -> RuleRequest:
     return RuleRequest(call.operation or "", call.model_id, call.body, call.stands_for, call.items)
+
+
+def _is_usual(call: Call, body: MessageBody) -> bool:
+    return is_usual(call.items, body.content, body.stop_reason, body.tokens)
 
 
 class AnswerFit(Stage):
@@ -55,34 +63,33 @@ class AnswerFit(Stage):
         super().__init__(endpoint)
         self._levels = endpoint.single_answers
         self._is_off = endpoint.answers == "off" and {*self._levels.values()} <= {"off"}
-        self._known: dict[Body, _ComparedAnswer | None] = {}
+        self._known: dict[Body, Answer | None] = {}
 
     def accepted(self, call: Call, reply: Reply | None) -> None:
         """Make a note of each misfit, or add a problem, by the level of the row."""
         if self._is_off or reply is None or call.operation not in SCRIPTED:
             return
         plan = reply.plan
-        if plan.recorded is not None or (plan.placements and plan.no_answer):
+        body = plan.body
+        if not isinstance(body, MessageBody | EventsBody) or not body.strict or plan.recorded is not None:
             return
-        compared = self._known[plan.body] if plan.body in self._known else self._read(plan.body)
-        if compared is None:
+        call.keep(FitOfCall, _COMPARED)
+        if isinstance(body, MessageBody) and not body.options and _is_usual(call, body):
             return
-        call.keep(FitOfCall, compared)
-        if not fits_quickly(call.items, compared.answer):
-            for misfit in misfits_of(_request_of(call), compared.answer):
-                level = self._levels.get(misfit.fit.name, self.endpoint.answers)
-                if level != "off" and misfit.fit.name not in plan.misfits:
-                    if misfit.fit.name == TRACE_IS_ASKED:
-                        call.keep(FitOfCall, _ComparedAnswer(compared.answer, sends_trace=False))
-                    self._report(call, reply, misfit, level)
+        answer = None if plan.no_answer else self._known[body] if body in self._known else self._read(body)
+        for misfit in misfits_of(_request_of(call), answer) if answer is not None else ():
+            level = self._levels.get(misfit.fit.name, self.endpoint.answers)
+            if level != "off" and misfit.fit.name not in plan.misfits:
+                if misfit.fit.name == TRACE_IS_ASKED:
+                    call.keep(FitOfCall, _WITHOUT_TRACE)
+                self._report(call, reply, misfit, level)
 
-    def _read(self, body: Body) -> _ComparedAnswer | None:
-        """Return the answer of a scripted body; None if it is an error, is no whole message, or means to be unusual."""
+    def _read(self, body: Body) -> Answer | None:
+        """Return the answer of a scripted body; None if it is no whole message."""
         if len(self._known) >= _KEPT:
             self._known.clear()
-        answer = answer_of(body) if getattr(body, "strict", False) else None
-        compared = self._known[body] = None if answer is None else _ComparedAnswer(answer)
-        return compared
+        answer = self._known[body] = answer_of(body)
+        return answer
 
     def _report(self, call: Call, reply: Reply, misfit: Misfit, level: RuleLevel) -> None:
         fit, line = misfit.fit, call.answered.line
