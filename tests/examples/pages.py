@@ -22,6 +22,7 @@ import pytest
 from hypothesis import settings
 
 from converse_harness import cli
+from converse_harness.bedrock.fit import BY_NAME
 from tests.nested import ASYNCIO, HYPOTHESIS, OURS, load
 from tests.untraced import untraced
 
@@ -244,6 +245,8 @@ def run_block(page: Page, block: Block, folder: Path) -> None:
     print(output)
     assert status == int("fails" in block.directives), f"{block} ended with status {status}"
     shown = block.output + (block.code if block.way is Way.COMMANDS else "")
+    noted = [name for name in BY_NAME if f"\n{name}, in " in output and f"{name}, in " not in shown]
+    assert noted == [], f"{block} scripts answers that do not fit their requests"
     assert missing_lines(shown, output) == [], f"{block} does not print what the page shows"
 
 
