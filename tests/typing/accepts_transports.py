@@ -105,4 +105,5 @@ def test_environ(monkeypatch: pytest.MonkeyPatch, converse: Fake) -> None:
 def test_settings() -> None:
     Endpoint(reply.text("hi"), transport="asgi", seed=3, models={"m": "us.amazon.nova-lite-v1:0"}, cache_minimum=None)
     ConverseApp(reply.text("hi"), rules="off", history="fail", keep_calls=10)
-    Fake(unused="allow", unexpected="allow", sleeps=True, rules="warn", keep_calls=None)
+    Fake(unused="allow", unexpected="allow", sleeps=True, rules="warn", answers="rules", keep_calls=None)
+    Fake(answers={"tool_is_offered": "off", "*": "strict"})

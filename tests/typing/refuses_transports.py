@@ -30,6 +30,8 @@ def test_server(converse_server: ConverseServer, converse: Fake) -> None:
     converse_server.script(reply.text("a"), unused="never")  # error
     converse_server.script(reply.text("a"), rules="loose")  # error
     fake_converse(rules=True)  # error
+    fake_converse(answers="note")  # error
+    fake_converse(answers={"tool_is_offered": "rules"})  # error
     fake_converse(history="loud")  # error
     Fake(unusd="fail")  # error
     HttpxFake(attempts="1")  # error

@@ -69,10 +69,29 @@ def _compiled(schema: object) -> _Passes | None:
         checks.append(check)
     if len(checks) == 1:
         return checks[0]
+    if schema.keys() - _ONLY_TOLD <= {"type", "properties", "required"} and schema.get("type") == "object":
+        return _object(schema)
 
     def passes(value: Any) -> bool:
         for check in checks:  # noqa: SIM110 - `all` with a generator takes twice as long
             if not check(value):
+                return False
+        return True
+
+    return passes
+
+
+def _object(schema: Mapping[str, Any]) -> _Passes:
+    """Compile the schema of most tools as one function, which is the quickest. Its keywords can all be compiled."""
+    members = {name: check for name, each in schema.get("properties", {}).items() if (check := _compiled(each))}
+    wanted = frozenset(schema.get("required", ()))
+
+    def passes(value: Any) -> bool:
+        if not is_object(value) or not wanted <= value.keys():
+            return False
+        for name, each in value.items():
+            check = members.get(name)
+            if check is not None and not check(each):
                 return False
         return True
 
