@@ -334,6 +334,9 @@ def test_nothing_else_of_the_answer_is_changed() -> None:
         assert noted.response == silent.response, name
 
 
+PLAIN: Final = ("-p", "no:randomly", "-p", "no:asyncio")
+
+
 def test_the_failure_begins_with_the_line_that_scripted_the_answer(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         test_it="""
@@ -344,7 +347,7 @@ def test_the_failure_begins_with_the_line_that_scripted_the_answer(pytester: pyt
             converse_client.converse(modelId="m", messages=[{"role": "user", "content": [{"text": "?"}]}])
         """
     )
-    result = pytester.runpytest("--converse-answers=strict", "-p", "no:randomly")
+    result = pytester.runpytest("--converse-answers=strict", *PLAIN)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
@@ -367,7 +370,7 @@ def test_a_note_stands_once_in_the_summary_and_in_the_transcript(pytester: pytes
             assert not converse.calls
         """
     )
-    result = pytester.runpytest("-p", "no:randomly")
+    result = pytester.runpytest(*PLAIN)
     result.stdout.fnmatch_lines(["tools_are_offered, in 1 test", "  test_it.py::test_books"])
     summary = result.stdout.str().partition("converse notes")[2]
     assert summary.count("was answered with toolUse") == 1
