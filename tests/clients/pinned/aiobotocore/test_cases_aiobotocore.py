@@ -82,7 +82,7 @@ async def ask(name: str, operation: str) -> Made:
 
 @pytest.mark.parametrize(("name", "operation"), ASKED)
 def test_in_process(name: str, operation: str) -> None:
-    with fake_converse(unused="allow") as fake:
+    with fake_converse(unused="allow", answers="off") as fake:
         answer(fake, name)
         check(
             fake,
@@ -97,7 +97,7 @@ def test_in_process(name: str, operation: str) -> None:
 def test_over_the_socket(
     name: str, operation: str, converse_server: ConverseServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with converse_server.script(unused="allow") as fake:
+    with converse_server.script(unused="allow", answers="off") as fake:
         answer(fake, name)
         for variable, value in fake.environ.items():
             monkeypatch.setenv(variable, value)

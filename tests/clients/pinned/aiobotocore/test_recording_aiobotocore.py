@@ -24,6 +24,8 @@ from converse_harness import Call, ConverseServer, Reply, fake_converse, record,
 from converse_harness.recordings.format.read import read
 from tests.recordings.peers import METADATA, START, STREAM, Answers, body, chunk, peer, reset, wait_for_the_end
 
+pytestmark = pytest.mark.any_answer
+
 MODEL = "anthropic.claude-3-haiku-20240307-v1:0"
 ONCE: dict[str, Any] = {"retries": {"total_max_attempts": 1}}
 

@@ -29,6 +29,8 @@ from tests.clients.scenarios import (
     whole,
 )
 
+pytestmark = pytest.mark.any_answer
+
 BACK_ENDS: Final[dict[str, dict[str, Any]]] = {"aiohttp": {}, "httpx": {"http_session_cls": HttpxSession}}
 
 BROKEN: Final = (botocore.exceptions.HTTPClientError, aiohttp.ClientError, httpx2.TransportError)

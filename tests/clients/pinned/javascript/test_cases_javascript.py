@@ -113,6 +113,6 @@ def ask(node: Node, client: str, name: str, fake: ServerFake, operation: str) ->
 @pytest.mark.parametrize(("name", "operation"), asked_at("server"))
 def test_case(name: str, operation: str, client: str, node: Node, converse_server: ConverseServer) -> None:
     expected = unraised(expected_of(name, operation, OUTCOMES[name], {**BOTH, **OWN[client]}))
-    with converse_server.script(unused="allow") as fake:
+    with converse_server.script(unused="allow", answers="off") as fake:
         answer(fake, name)
         check(fake, name, ask(node, client, name, fake, operation), expected, ATTEMPTS)

@@ -15,6 +15,8 @@ from tests.clients.pinned.javascript.conftest import Node
 from tests.clients.scenarios import CASES, CONNECTION, CONVERSE, SCENARIOS, STREAM, Deviation, Deviations, Order, run
 from tests.clients.surroundings import SURROUNDINGS, check_no_token
 
+pytestmark = pytest.mark.any_answer
+
 CLOSED = "closed in the middle of a frame"
 
 DEVIATIONS: dict[str, Deviations] = {

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from langchain_aws import ChatBedrockConverse
 
 from converse_harness import Fake, reply
 from tests.clients.citations import CITATIONS, MODEL, WEB, each_location, streamed
+
+pytestmark = pytest.mark.any_answer
 
 
 def ask(*parts: Any, converse: Fake, streaming: bool) -> Any:

@@ -88,6 +88,7 @@ def test_stream(converse: Fake) -> None:
     assert (call.operation, call.outcome) == ("ConverseStream", "complete")
 
 
+@pytest.mark.any_answer
 def test_both_give_the_same_message(converse: Fake) -> None:
     converse.script(
         reply.message(

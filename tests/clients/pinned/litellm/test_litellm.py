@@ -30,6 +30,8 @@ from tests.clients.scenarios import (
     run,
 )
 
+pytestmark = pytest.mark.any_answer
+
 ASKED: Final[dict[str, Any]] = {
     "model": f"bedrock/{MODEL}",
     "messages": [{"role": "user", "content": QUESTION}],

@@ -27,6 +27,8 @@ from tests.clients.scenarios import (
     whole,
 )
 
+pytestmark = pytest.mark.any_answer
+
 TOOL: Final = models.ToolSpecification(
     name="get_weather", input_schema=models.ToolInputSchemaJson(Document(TOOL_SCHEMA))
 )
