@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 from botocore.awsrequest import HeadersDict
 from botocore.parsers import create_parser
+from hypothesis import given
+from hypothesis import strategies as st
 
 from converse_harness import Endpoint, Reply, UnexpectedCall, bedrock, chunk, reply
 from converse_harness.endpoint.condition import Condition
 from converse_harness.endpoint.stage import Exchange
-from converse_harness.literals import ErrorName
+from converse_harness.literals import ErrorName, StopReason
 from converse_harness.stream.events import PADDING, decode_event
 from converse_harness.stream.frames import Decoder
 from converse_harness.stream.http import Request
@@ -215,6 +217,15 @@ def usage_with(operation: str, model_id: str, keys: list[str], *system: dict[str
     assert usage["totalTokens"] == sum(usage.get(part, 0) for part in parts)
     assert usage["inputTokens"] > 0 < usage["outputTokens"]
     return dict(usage)
+
+
+@given(words=st.integers(1, 400), most=st.integers(1, 100), stop=st.sampled_from(["end_turn", "max_tokens"]))
+def test_estimated_tokens_are_within_max_tokens(words: int, most: int, stop: StopReason) -> None:
+    answer = reply.text("word " * words, stop_reason=stop)
+    exchange = Endpoint(answer).exchange(request("converse", inferenceConfig={"maxTokens": most}))
+    usage = as_botocore_parses(exchange)["usage"]
+    assert usage["outputTokens"] == most if stop == "max_tokens" else usage["outputTokens"] <= most
+    assert usage["totalTokens"] == usage["inputTokens"] + usage["outputTokens"]
 
 
 def test_the_headers_are_in_recorded_order() -> None:

@@ -19,7 +19,7 @@ from converse_harness.json_schema.values import least_value
 from converse_strategies.json_schema import broken_values, json_schemas, schema_values
 from tests.profiles import examples
 from tests.strategies.conftest import as_drawn
-from tests.strategies.json_schema.any_schemas import any_schemas
+from tests.strategies.json_schema.any_schemas import any_schemas, small_values
 from tests.strategies.json_schema.test_json_schema import REAL, SAMPLES
 
 CHECKER = jsonschema.Draft202012Validator.FORMAT_CHECKER
@@ -157,15 +157,8 @@ def test_what_satisfies_a_schema_and_what_breaks_it(schema: Any, data: st.DataOb
     assert broken(part, wrong.value) is not None
 
 
-SMALL = st.recursive(
-    st.none() | st.booleans() | st.integers(-5, 12) | st.sampled_from((0.5, "", "a", "ab", "foo", "12")),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(("a", "b", "x-c")), inner, max_size=3),
-    max_leaves=5,
-)
-
-
 @as_drawn(5)
-@given(schema=any_schemas, value=SMALL)
+@given(schema=any_schemas, value=small_values)
 def test_the_checks_are_those_of_jsonschema(schema: Any, value: Any) -> None:
     try:
         right = jsonschema.Draft202012Validator(schema).is_valid(value)

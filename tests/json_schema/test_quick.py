@@ -11,9 +11,8 @@ from converse_harness.json_schema.checking import broken
 from converse_harness.json_schema.parts import SchemaPart, Unsatisfied
 from converse_harness.json_schema.quick import breaks
 from converse_strategies.json_schema import broken_values, json_schemas, schema_values
-from tests.json_schema.test_least_values import SMALL
 from tests.strategies.conftest import as_drawn
-from tests.strategies.json_schema.any_schemas import any_schemas
+from tests.strategies.json_schema.any_schemas import any_schemas, small_values
 
 
 def slowly(schema: Any, value: Any) -> str | None:
@@ -32,7 +31,7 @@ def test_schemas_of_tools_are_checked_alike(schema: Any, data: st.DataObject) ->
 
 
 @as_drawn(5)
-@given(schema=any_schemas, value=SMALL)
+@given(schema=any_schemas, value=small_values)
 def test_any_schema_is_checked_alike(schema: Any, value: Any) -> None:
     given = schema if isinstance(schema, dict) else {"anyOf": [schema]}
     assert breaks(given)(value) == slowly(given, value)

@@ -9,7 +9,7 @@ from converse_harness.bedrock.models import COUNTERS, Caching, Model, cache_coun
 from converse_harness.bedrock.request_items import RequestItem, RequestItems, has_cache_point
 from converse_harness.bedrock.rules.request import INVOKED, conversation_in, invoke_body
 from converse_harness.endpoint.call import Call
-from converse_harness.json_values import object_of, objects_of
+from converse_harness.json_values import member_of, object_of, objects_of
 from converse_harness.reply.body import MessageBody
 from converse_harness.stream.chunk import weigh
 
@@ -25,7 +25,7 @@ def usage(call: Call, body: MessageBody, given: Mapping[str, Any] | None, counts
     Cache tokens are part of the total, as in Bedrock's answers. Tokens that the model caches without a cachePoint count
     as normal input.
     """
-    counted: dict[str, Any] = {"inputTokens": 0, "outputTokens": body.tokens}
+    counted: dict[str, Any] = {"inputTokens": 0, "outputTokens": _output_tokens(call, body)}
     if given is None:
         counted["serverToolUsage"] = {}
         always = cache_counters(call.stands_for, call.operation).always
@@ -37,6 +37,17 @@ def usage(call: Call, body: MessageBody, given: Mapping[str, Any] | None, counts
     parts = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
     counted.setdefault("totalTokens", sum([counted.get(part, 0) for part in parts]))
     return counted
+
+
+def _output_tokens(call: Call, body: MessageBody) -> int:
+    """Return an estimate of the answer's tokens, at most `maxTokens`, and as many if the answer ended there.
+
+    Recordings have it so: never more (345 of 345), as many at the stop reason `max_tokens` (62 of 63).
+    """
+    most = member_of(call.body, "inferenceConfig", "maxTokens")  # `call.params` would be made for each call
+    if not isinstance(most, int):
+        return body.tokens
+    return most if body.stop_reason == "max_tokens" else min(body.tokens, most)
 
 
 def request_tokens(call: Call) -> int:

@@ -56,3 +56,10 @@ any_schemas: Final = st.tuples(_with_keywords(_PARTS), _PARTS, _PARTS).map(
     lambda drawn: {**drawn[0], "$defs": {"A": drawn[1], "B": drawn[2]}}
 )
 """Whole schemas, with two definitions to refer to."""
+
+small_values: Final[st.SearchStrategy[Any]] = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 12) | st.sampled_from((0.5, "", "a", "ab", "foo", "12")),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(("a", "b", "x-c")), inner, max_size=3),
+    max_leaves=5,
+)
+"""Values that such schemas often allow, and often do not."""
