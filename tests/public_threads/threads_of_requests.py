@@ -267,7 +267,7 @@ CHAPTERS: Final[Chapters] = {
             "the thinking is lost on the way",
         ),
         UserThread(
-            ("langchain-ai/openwiki#96", "langchain-ai/openwiki#722"),
+            ("langchain-ai/openwiki#96", "langchain-ai/openwiki#722", "BerriAI/litellm#41529"),
             "2026-07",
             "no request had `maxTokens`, so long answers were cut at 4,096 tokens",
             ("long_answer_has_max_tokens",),

@@ -160,7 +160,11 @@ METADATA: Final = (
         "about {tokens} tokens; the request has no maxTokens (inferenceConfig), and Bedrock then stops at {most} with "
         "the stop reason max_tokens.",
         ("fewer tokens",),
-        (reported("langchain-ai/openwiki#96", "2026-07"), reported("langchain-ai/openwiki#722", "2026-08")),
+        (
+            reported("langchain-ai/openwiki#96", "2026-07"),
+            reported("langchain-ai/openwiki#722", "2026-08"),
+            reported("BerriAI/litellm#41529", "2026-09"),
+        ),
         "seldom",
         "inferenceConfig.maxTokens",
         Models(only=(Claude(),)),
