@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import reprlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
 
@@ -141,3 +141,18 @@ def nearest(name: object, known: Iterable[str], *, cutoff: float = 0.6) -> str |
     by_lower = {each.lower(): each for each in known}
     close = difflib.get_close_matches(str(name).lower(), by_lower, n=1, cutoff=cutoff)
     return by_lower[close[0]] if close else None
+
+
+def unknown_in_table(name: object, known: Collection[str], kind: str, shown_by: str) -> str:
+    """Return the text of an error about a name that a table lacks; "" if the table has it.
+
+    `kind` is what the table has, such as "rule". `shown_by` says where a user finds the names.
+
+    >>> unknown_in_table("Rles", ["rules"], "row", "The page has them.")
+    "no row has this name. Did you mean 'rules'? The page has them."
+    """
+    if isinstance(name, str) and name in known:
+        return ""
+    close = nearest(name, known)
+    hint = f"Did you mean {close!r}? " if close else ""
+    return f"no {kind} has this name. {hint}{shown_by}"

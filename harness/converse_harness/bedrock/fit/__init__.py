@@ -49,7 +49,7 @@ from converse_harness.bedrock.fit.tools import (
 )
 from converse_harness.bedrock.rules.request import RuleRequest
 from converse_harness.json_values import member_of
-from converse_harness.words import nearest
+from converse_harness.words import unknown_in_table
 
 __all__ = [
     "BY_NAME",
@@ -79,12 +79,8 @@ BY_NAME: Final[Mapping[str, Fit]] = {fit.name: fit for fit in FITS}
 
 def unknown_fit(name: object) -> str:
     """Return the text of an error about a name that no row has; "" if a row has it."""
-    if isinstance(name, str) and name in BY_NAME:
-        return ""
-    close = nearest(str(name), BY_NAME)
-    hint = f"Did you mean {close!r}? " if close else ""
-    return (
-        f"no row has this name. {hint}`converse-harness docs answers` lists the rows; a note has the name in `needs`."
+    return unknown_in_table(
+        name, BY_NAME, "row", "`converse-harness docs answers` lists the rows; a note has the name in its line `row`."
     )
 
 

@@ -23,7 +23,7 @@ from converse_harness.bedrock.rules.rule import (
     Witness,
 )
 from converse_harness.settings import RuleLevel
-from converse_harness.words import nearest
+from converse_harness.words import unknown_in_table
 
 __all__ = [
     "BY_NAME",
@@ -60,13 +60,12 @@ BY_NAME: Final[Mapping[str, Rule]] = {rule.name: rule for rule in RULES}
 
 def unknown_rule(name: object) -> str:
     """Return the text of an error about a name that no rule has; "" if a rule has it."""
-    if isinstance(name, str) and name in BY_NAME:
-        return ""
-    close = nearest(str(name), BY_NAME)
-    hint = f"Did you mean {close!r}? " if close else ""
-    return (
-        f"no rule has this name. {hint}`converse-harness docs rules` lists the rules; a failure `Bedrock would refuse` "
-        "has the name in its line `rule`."
+    return unknown_in_table(
+        name,
+        BY_NAME,
+        "rule",
+        "`converse-harness docs rules` lists the rules; a failure `Bedrock would refuse` has the name in its line "
+        "`rule`.",
     )
 
 
