@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from typing import Any, Final
 
 from hypothesis import assume
 from hypothesis import strategies as st
 
 from converse_harness import bedrock, reply
-from converse_harness.bedrock.fit import FREE_STOPS, Answer, misfits_of
+from converse_harness.bedrock.fit import FREE_STOPS, Answer, ids_in, misfits_of
 from converse_harness.bedrock.rules import RuleRequest
 from converse_harness.json_values import member_of, object_of
 from converse_harness.reply.body import KEYWORDS, METADATA
@@ -88,15 +89,21 @@ class FittingDraw:
             return formatted
         plain = tuple(kind for kind in kinds if kind == "text" or (kind in _PLAIN and self._may_have(kind)))
         blocks = self.draw(contents(plain, self.texts, 0, max_blocks)) if plain else []
+        if not self._fits([_SIGNED], FREE_STOPS[0], {}):
+            blocks = [*map(_unsigned, blocks)]
         cited = self._cited() if "citationsContent" in kinds else []
         return [*blocks, *cited, *uses]
 
     def _uses(self, tools: Sequence[Json], at_least: int) -> list[Block]:
         most = 1 if member_of(self.asked.fields, "tool_choice", "disable_parallel_tool_use") else 2
-        count = max(at_least, min(most, self.draw(_FEW)))
-        uses = [draw_tool_use(self.draw, self.draw(sampled(tuple(tools))), self.texts) for _ in range(count)]
-        for number, use in enumerate(uses):
-            use["toolUseId"] = f"{use['toolUseId'][:60]}{number}"
+        number = max(at_least, min(most, self.draw(_FEW)))
+        uses = [draw_tool_use(self.draw, self.draw(sampled(tuple(tools))), self.texts) for _ in range(number)]
+        taken = set[str]().union(*(each.once(ids_in) for each in self.asked.items_of_body.messages))
+        for use in uses:
+            drawn = use["toolUseId"]
+            others = (f"{drawn[:60]}{index}" for index in count())
+            use["toolUseId"] = next(name for name in chain((drawn,), others) if name not in taken)
+            taken.add(use["toolUseId"])
             use.pop("type", None)
         return [{"toolUse": use} for use in uses]
 
@@ -138,6 +145,14 @@ class FittingDraw:
         yield {"messageStop": {**stop["messageStop"], "stopReason": reason, **extra}}
         yield {"metadata": {**metadata["metadata"], "usage": _ONE_TOKEN, **more}}
 
+
+def _unsigned(block: Block) -> Block:
+    """Return a block without the signature of its reasoning."""
+    text = member_of(block, "reasoningContent", "reasoningText", "text")
+    return block if text is None else {"reasoningContent": {"reasoningText": {"text": text}}}
+
+
+_SIGNED: Final[Block] = {"reasoningContent": {"reasoningText": {"text": "a", "signature": "a"}}}
 
 _ONE_TOKEN: Final = {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}
 """The usage of exact events, if none was drawn that fits: no request has a smaller `maxTokens`."""

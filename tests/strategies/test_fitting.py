@@ -29,6 +29,10 @@ DOCUMENT: Final = {
 FORMAT: Final = {"type": "json_schema", "structure": {"jsonSchema": {"name": "a", "schema": json.dumps(SCHEMA)}}}
 
 
+USED: Final = "tooluse_aaaaaaaaaaaaaaaaaaaaaa"
+"""The smallest id that is drawn."""
+
+
 def asking(*blocks: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     return {"modelId": SONNET, "messages": [{"role": "user", "content": [*blocks, {"text": "?"}]}], **more}
 
@@ -44,6 +48,15 @@ REQUESTS: Final = {
         if has_member("ConverseRequest", "outputConfig")
         else {}
     ),
+    "a model that does not sign": {**asking(), "modelId": "us.deepseek.r1-v1:0"},
+    "an earlier use": {
+        **asking(toolConfig={"tools": TOOLS}),
+        "messages": [
+            *asking()["messages"],
+            {"role": "assistant", "content": [{"toolUse": {"toolUseId": USED, "name": "look", "input": {}}}]},
+            {"role": "user", "content": [{"toolResult": {"toolUseId": USED, "content": [{"text": "?"}]}}]},
+        ],
+    },
     "a small limit": asking(inferenceConfig={"maxTokens": 1}),
     "a guardrail": asking(
         guardrailConfig={"guardrailIdentifier": "abcdefghijkl", "guardrailVersion": "1", "trace": "enabled"}
@@ -56,6 +69,8 @@ KINDS: Final = {
     "thinking": {"text", "reasoningContent"},
     "a document": {"text", "citationsContent"},
     "a format": {"text"},
+    "a model that does not sign": {"text", "reasoningContent"},
+    "an earlier use": {"text", "toolUse"},
     "a small limit": {"text"},
     "a guardrail": {"text"},
 }

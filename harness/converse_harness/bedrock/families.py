@@ -60,6 +60,14 @@ class Family:
     signs: bool = False
 
 
+USUAL_SIGNATURE: Final = "signature_00000000000000000000"
+"""A placeholder for the signature of reasoning. Model families that sign their reasoning send a generated signature
+instead; other families send none.
+"""
+
+UNNAMED_TOOL_USE: Final = "tooluse_0000000000000000000000"
+"""A placeholder for a missing toolUseId in a toolUse block. The Endpoint replaces it with a generated id."""
+
 NEUTRAL: Final = Family("neutral", text=WORDS, tool_input="token-size fragments, none empty")
 """The family that sends one delta per word. It is the default of `chunk`, and applies to models of unknown makers and
 to scripted replies that count events, such as `Reply.fails_after`."""

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from hashlib import shake_256
 from typing import Any, Final, Literal, NamedTuple
 
-from converse_harness.bedrock.families import Family, family_of
+from converse_harness.bedrock.families import UNNAMED_TOOL_USE, Family, family_of
 from converse_harness.bedrock.models import ToolIdForm, tool_id_form, tool_use_type
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.usage import Count
 from converse_harness.json_values import objects_of
-from converse_harness.reply.body import UNNAMED_TOOL_USE, MessageBody
+from converse_harness.reply.body import MessageBody
 
 _UUID_VARIANTS: Final = "89ab" * 4
 """The digits that mark the variant of a UUID (RFC 9562). The index is a hexadecimal digit of a hash, from 0 to 15."""

@@ -12,22 +12,13 @@ from itertools import chain, repeat
 from typing import Any, Final
 
 from converse_harness import bedrock
-from converse_harness.bedrock.families import Family
+from converse_harness.bedrock.families import UNNAMED_TOOL_USE, USUAL_SIGNATURE, Family
 from converse_harness.faults.model import FaultPlacement
 from converse_harness.secrets.mask import mask_encoded
 from converse_harness.stream.chunk import default_stop_reason, estimate_tokens
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
 from converse_harness.stream.http import HttpResponse
 from converse_harness.words import counted, cut
-
-USUAL_SIGNATURE: Final = "signature_00000000000000000000"
-"""A placeholder for the signature of reasoning. Model families that sign their reasoning send a generated signature
-instead; other families send none.
-"""
-
-UNNAMED_TOOL_USE: Final = "tooluse_0000000000000000000000"
-"""A placeholder for a missing toolUseId in a toolUse block. The Endpoint replaces it with a generated id."""
-
 
 METADATA: Final = ("usage", "metrics", "trace", "performanceConfig", "serviceTier")
 """The members of ConverseResponse that ConverseStream sends in its metadata event."""

@@ -8,9 +8,10 @@ from typing import Any, Final, Literal, overload
 
 from converse_harness import bedrock
 from converse_harness.bedrock.api.checks import is_array, is_object
+from converse_harness.bedrock.families import UNNAMED_TOOL_USE, USUAL_SIGNATURE
 from converse_harness.errors import Advice, Argument, ReplyError
 from converse_harness.literals import StopReason
-from converse_harness.reply.body import KEYWORDS, UNNAMED_TOOL_USE, USUAL_SIGNATURE, MessageBody
+from converse_harness.reply.body import KEYWORDS, MessageBody
 from converse_harness.reply.plan import Plan
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.arguments import (

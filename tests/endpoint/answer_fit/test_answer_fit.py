@@ -89,6 +89,18 @@ class Pair:
     """A member of AWS's API model, such as `TokenUsage.cacheDetails`, which an older botocore lacks."""
 
 
+def after_use(use_id: str) -> dict[str, Any]:
+    """A request after a use of a tool with this id."""
+    use = {"toolUse": {"toolUseId": use_id, "name": "look", "input": {"city": "Chur"}}}
+    result = {"toolResult": {"toolUseId": use_id, "content": [{"text": "18 °C"}]}}
+    messages = [*user()["messages"], {"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
+    return {**offering("look"), "messages": messages}
+
+
+def prefilled(text: str) -> dict[str, Any]:
+    return {"messages": [*user()["messages"], {"role": "assistant", "content": [{"text": text}]}]}
+
+
 SYSTEM_TOOL: Final = {"toolConfig": {"tools": [{"systemTool": {"name": "nova_code_interpreter"}}]}}
 POINT: Final = {"messages": [{"role": "user", "content": [{"text": "?"}, {"cachePoint": {"type": "default"}}]}]}
 HOUR: Final = {
@@ -114,6 +126,11 @@ PAIRS: Final[Mapping[str, Pair]] = {
     ),
     "strict_tools_are_the_only_ones": Pair(
         tool, offering("pay", strict=True), offering("pay", "look", strict=True), more=("tool_is_offered",)
+    ),
+    "tool_use_id_is_new": Pair(
+        lambda: reply.message({"toolUse": {"toolUseId": "use_1", "name": "look", "input": {"city": "Chur"}}}),
+        after_use("use_1"),
+        after_use("use_0"),
     ),
     "tool_use_is_the_stop_reason": Pair(
         lambda: reply.message({"text": "Hm."}, stop_reason="tool_use"), {}, {}, operations=("Converse",)
@@ -159,6 +176,13 @@ PAIRS: Final[Mapping[str, Pair]] = {
     "reasoning_is_asked": Pair(
         lambda: reply.reasoning("Hm.", "Yes."), {}, fields(reasoningConfig={"type": "enabled"}), model=NOVA_2
     ),
+    "claude_alone_signs": Pair(
+        lambda: reply.reasoning("Hm.", "Yes.", signature="abcd"),
+        {},
+        {},
+        model="deepseek.r1-v1:0",
+        fits_model="my-thinker",
+    ),
     "citations_are_enabled": Pair(
         lambda: reply.cited("20 days", citing(TEXT, "Twenty")),
         user({"document": {**TEXT, "format": "txt"}}),
@@ -169,6 +193,12 @@ PAIRS: Final[Mapping[str, Pair]] = {
         user({"document": CITED}),
         user({"document": {**PDF, "citations": {"enabled": True}}}),
     ),
+    "citation_quotes_its_source": Pair(
+        lambda: reply.cited("20 days", citing(TEXT, "Twenty")),
+        user({"document": {**CITED, "source": {"text": "Thirty days."}}}),
+        user({"document": CITED}),
+    ),
+    "answer_continues_the_prefill": Pair(lambda: reply.text('{"a": 1}'), prefilled("{"), prefilled("[")),
     "text_follows_the_format": Pair(
         lambda: reply.json({"city": 7}), formatted(OBJECT), formatted({"type": "object"}), model=SONNET
     ),
@@ -282,6 +312,16 @@ def test_an_answer_that_fits_is_not(name: str, operation: str) -> None:
     endpoint, _ = asked(made(pair), pair.fits, pair.fits_model or pair.model, operation)
     assert endpoint.notes == []
     assert endpoint.problems == []
+
+
+CHARACTERS: Final = {"documentChar": {"documentIndex": 0, "start": 0, "end": 13}}
+
+
+def test_a_citation_is_within_its_source() -> None:
+    cited = {"content": [{"text": "20 days"}], "citations": [{"title": "policy", "location": CHARACTERS}]}
+    endpoint, _ = asked(reply.message({"citationsContent": cited}), user({"document": CITED}))
+    (note,) = endpoint.notes
+    assert "has a document there of 12 characters: the end 13 is too large" in note.text
 
 
 def test_each_row_has_a_pair() -> None:

@@ -54,6 +54,8 @@ PATHS: Final = (
     ("messages", 0, "content", 0, "document", "citations"),
     ("messages", 0, "content", 1, "guardContent"),
     ("messages", 0, "content", 2, "cachePoint"),
+    ("messages", 1, "content", 0, "toolUse"),
+    ("messages", 1, "content", 1, "text"),
 )
 """The places of a request that the rows read."""
 
@@ -78,7 +80,8 @@ def whole() -> dict[str, Any]:
                     {"guardContent": {"text": {"text": "a", "qualifiers": ["query"]}}},
                     {"cachePoint": {"type": "default"}},
                 ],
-            }
+            },
+            {"role": "assistant", "content": [{"toolUse": {"toolUseId": "a", "name": "look"}}, {"text": "a"}]},
         ],
         "system": [{"cachePoint": {"type": "default"}}],
         "toolConfig": {

@@ -15,10 +15,10 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from converse_harness import Endpoint, Reply, bedrock, reply
+from converse_harness.bedrock.families import USUAL_SIGNATURE
 from converse_harness.cases import CASES
 from converse_harness.errors import ConverseHarnessError, DamagedData
 from converse_harness.json_values import is_object
-from converse_harness.reply.body import USUAL_SIGNATURE
 from converse_harness.stream.assemble import assemble
 from converse_harness.stream.events import encode_event, from_wire
 from converse_harness.stream.frames import Decoder

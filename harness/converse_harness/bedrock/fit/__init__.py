@@ -17,6 +17,7 @@ from converse_harness.bedrock.fit.contents import (
     misfits_of_citations,
     misfits_of_formats,
     misfits_of_media,
+    misfits_of_prefills,
     misfits_of_reasoning,
     thinks,
 )
@@ -36,6 +37,7 @@ from converse_harness.bedrock.fit.row import (
     FitFinder,
     Likelihood,
     Misfit,
+    ids_in,
     needed_of,
     parts_of_request,
 )
@@ -61,6 +63,7 @@ __all__ = [
     "Fit",
     "Likelihood",
     "Misfit",
+    "ids_in",
     "is_usual",
     "misfits_of",
     "needed_of",
@@ -92,6 +95,7 @@ _FINDERS: Final[tuple[tuple[frozenset[str], FitFinder], ...]] = (
     (frozenset({"reasoningContent"}), misfits_of_reasoning),
     (frozenset({"citationsContent"}), misfits_of_citations),
     (frozenset({"text format"}), misfits_of_formats),
+    (frozenset({"prefill"}), misfits_of_prefills),
     (frozenset(MEDIA), misfits_of_media),
     (frozenset({"usage", "fewer tokens"}), misfits_of_usage),
     (frozenset({"stop max_tokens"}), misfits_of_limits),

@@ -8,14 +8,15 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from converse_harness.bedrock.citations import COUNTING, Source, read_source
-from converse_harness.bedrock.fit.row import FREE_STOPS, Answer, Fit, Found
+from converse_harness.bedrock.families import USUAL_SIGNATURE
+from converse_harness.bedrock.fit.row import FREE_STOPS, Answer, Fit, Found, prefill_of
 from converse_harness.bedrock.rules.finders.tools import OUTPUT, OWN_OUTPUT
 from converse_harness.bedrock.rules.request import FIELDS, RuleRequest
 from converse_harness.bedrock.rules.rule import Claude, Models, documented, recorded
 from converse_harness.errors import ReplyError
 from converse_harness.json_schema.quick import breaks
 from converse_harness.json_values import is_object, member_of, object_of, objects_of
-from converse_harness.words import cut
+from converse_harness.words import counted, cut
 
 
 def thinks(body: Mapping[str, Any]) -> bool:
@@ -30,12 +31,18 @@ def thinks(body: Mapping[str, Any]) -> bool:
 
 def misfits_of_reasoning(asked: RuleRequest, answer: Answer) -> Found:
     """Find reasoning that the request does not ask for, or that the model does not have."""
-    del answer
     yield "model_thinks", {"model": asked.model_id}
     if not thinks(asked.body):
         yield "thinking_is_asked", {}
     if member_of(asked.fields, "reasoningConfig", "type") != "enabled":
         yield "reasoning_is_asked", {}
+    if asked.model.model is not None and any(map(_is_signed, answer.content)):
+        yield "claude_alone_signs", {"model": asked.model.model.name}
+
+
+def _is_signed(block: Mapping[str, Any]) -> bool:
+    """Whether a block is reasoning with a signature of the script's; the usual one is sent by models that sign."""
+    return member_of(block, "reasoningContent", "reasoningText", "signature") not in (None, "", USUAL_SIGNATURE)
 
 
 def misfits_of_citations(asked: RuleRequest, answer: Answer) -> Found:
@@ -56,6 +63,8 @@ def misfits_of_citations(asked: RuleRequest, answer: Answer) -> Found:
                     problem = _misplaced(sources, kind, object_of(place))
                 if problem:
                     yield "citation_is_of_a_source", {"kind": kind, "request": problem}
+                elif (quote := _invented(sources, kind, object_of(place), citation)) is not None:
+                    yield "citation_quotes_its_source", {"quote": cut(json.dumps(quote, ensure_ascii=False), 60)}
 
 
 def _misplaced(sources: Mapping[str, list[Mapping[str, Any]]], kind: str, place: Mapping[str, Any]) -> str:
@@ -71,7 +80,29 @@ def _misplaced(sources: Mapping[str, list[Mapping[str, Any]]], kind: str, place:
     if index >= len(there):
         return f"has {len(there)} {name}: the index {index} is too large"
     source = _read(there[index])
-    return "" if source is None or source.kind == kind else f"has a {name} there that is cited by {source.kind}"
+    if source is None:
+        return ""
+    if source.kind != kind:
+        return f"has a {name} there that is cited by {source.kind}"
+    counting, end = COUNTING[kind], place.get("end")
+    if source.size is None or not isinstance(end, int) or end <= counting.first + source.size:
+        return ""
+    return f"has a {name} there of {counted(source.size, counting.units[:-1])}: the end {end} is too large"
+
+
+def _invented(
+    sources: Mapping[str, list[Mapping[str, Any]]], kind: str, place: Mapping[str, Any], citation: Mapping[str, Any]
+) -> str | None:
+    """Return a quote of a citation that is not in its source; None if there is no such quote, or if it is not known."""
+    index = place.get(COUNTING[kind].index) if kind in COUNTING else None
+    if not isinstance(index, int):
+        return None
+    source = _read(sources["searchResult" if kind == "searchResultLocation" else "document"][index])
+    if source is None or source.parts is None:
+        return None
+    there = "\n".join([source.parts] if isinstance(source.parts, str) else source.parts)
+    quotes = (each.get("text") for each in objects_of(citation.get("sourceContent")))
+    return next((quote for quote in quotes if isinstance(quote, str) and quote not in there), None)
 
 
 def _read(source: Mapping[str, Any]) -> Source | None:
@@ -122,6 +153,13 @@ def misfits_of_formats(asked: RuleRequest, answer: Answer) -> Found:
 
 MEDIA: Final = ("image", "document", "video", "audio")
 """The kinds of blocks that no known model of Converse makes."""
+
+
+def misfits_of_prefills(asked: RuleRequest, answer: Answer) -> Found:
+    """Find answers that repeat the text that they should continue."""
+    prefill = asked.items_of_body.messages[-1].once(prefill_of)
+    if answer.text.lstrip().startswith(prefill):
+        yield "answer_continues_the_prefill", {"prefill": cut(json.dumps(prefill, ensure_ascii=False), 60)}
 
 
 def misfits_of_media(asked: RuleRequest, answer: Answer) -> Found:
@@ -177,6 +215,16 @@ CONTENTS: Final = (
         Models(only=("amazon.nova-2-lite*",)),
     ),
     Fit(
+        "claude_alone_signs",
+        "a signature of reasoning, of a model that signs none",
+        "Claude",
+        "reasoningText.signature; {model} is not known to sign its reasoning. Was another model meant?",
+        (_THOUGHTS,),
+        (recorded("49 of 49 of Claude; none of 22 of other models", "2026-09"),),
+        "seldom",
+        models=Models(but={Claude(): "it signs"}),
+    ),
+    Fit(
         "citations_are_enabled",
         "citationsContent",
         "a document or searchResult with `citations` enabled, or the system tool nova_grounding",
@@ -189,10 +237,34 @@ CONTENTS: Final = (
     Fit(
         "citation_is_of_a_source",
         "a citation's location",
-        "a source of this kind at its index",
+        "a source of this kind at its index, with this place",
         "a citation with the location {kind}; the request {request}.",
         ("citationsContent",),
         (recorded("26 of 26", "2026-09"),),
+        "seldom",
+        "messages",
+    ),
+    Fit(
+        "citation_quotes_its_source",
+        "a citation's sourceContent",
+        "a source with this text",
+        "a citation that quotes {quote}; the source in the request does not have this text. Was it changed on the way?",
+        ("citationsContent",),
+        (recorded("19 of 19", "2026-09"),),
+        "seldom",
+        "messages",
+    ),
+    Fit(
+        "answer_continues_the_prefill",
+        "a text that begins with the prefill",
+        "no such text in an assistant's message at the end: an answer continues it",
+        "a text that begins with {prefill}; the request has this as prefill (an assistant's message at the end), and "
+        "an answer goes on behind it.",
+        ("prefill",),
+        (
+            recorded("1 of 1", "2026-09", "Claude 3.5 Haiku"),
+            documented("Anthropic's guide, prefilling Claude's response", "2026-11"),
+        ),
         "seldom",
         "messages",
     ),

@@ -149,18 +149,37 @@ class Misfit(NamedTuple):
 
 def parts_of_request(items: RequestItems, tokens: int) -> tuple[str, ...]:
     """Return the parts that every answer must fit, as far as a request has them: "forced tool", "text format" and
-    "stop sequences". "fewer tokens" is a limit that is smaller than `tokens`, those of the answer.
+    "stop sequences". "prefill" is a text with which the answer begins. "fewer tokens" is a limit that is smaller than
+    `tokens`, those of the answer.
     """
     found: tuple[str, ...] = ()
     for name, item in items.members.items():
         known = _PARTS.get(name)
         if known is not None and item.once(known[1]):
             found += (known[0],)
+    if items.messages and items.messages[-1].once(prefill_of):
+        found += ("prefill",)
     config = items.members.get("inferenceConfig")
     if tokens > (USUAL_LIMIT if config is None else config.once(_limit)):
         found += ("fewer tokens",)
     return found
 
+
+def prefill_of(message: object) -> str:
+    """Return the text of a request's last message if it is the assistant's, so that the answer continues it; or ""."""
+    known = object_of(message)
+    if known.get("role") != "assistant":
+        return ""
+    return "".join(str(block["text"]) for block in objects_of(known.get("content")) if "text" in block).strip()
+
+
+def ids_in(message: object) -> frozenset[str]:
+    """Return the toolUseIds in a message."""
+    uses = (object_of(block.get(kind)) for block in objects_of(object_of(message).get("content")) for kind in _TOOLS)
+    return frozenset(str(use["toolUseId"]) for use in uses if "toolUseId" in use)
+
+
+_TOOLS: Final = ("toolUse", "toolResult")
 
 USUAL_LIMIT: Final = 4096
 """The number of tokens to which Bedrock limits an answer of Claude if the request has no `maxTokens`, as reported
@@ -180,6 +199,7 @@ def needed_of(asked: RuleRequest) -> RuleRequest:
     """Return a request without the messages that no answer needs, to be kept while many others are."""
     items = asked.items_of_body
     messages = [each for each in items.messages if each.once(_has_sources)]
+    messages += [each for each in items.messages[-1:] if each.once(prefill_of) and each not in messages]
     body = {name: each.value for name, each in items.members.items()}
     less = RequestItems(messages, items.members, {**body, "messages": [each.value for each in messages]})
     return RuleRequest(asked.operation, asked.model_id, less.body, asked.stands_for, less)

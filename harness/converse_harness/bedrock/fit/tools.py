@@ -6,7 +6,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from converse_harness.bedrock.fit.row import FREE_STOPS, SERVER_TOOL, Answer, Fit, Found, parts_of_request
+from converse_harness.bedrock.families import UNNAMED_TOOL_USE
+from converse_harness.bedrock.fit.row import FREE_STOPS, SERVER_TOOL, Answer, Fit, Found, ids_in, parts_of_request
 from converse_harness.bedrock.request_items import RequestItems
 from converse_harness.bedrock.rules.request import FIELDS, RuleRequest
 from converse_harness.bedrock.rules.rule import Claude, Models, documented, recorded, reported
@@ -82,12 +83,19 @@ def is_usual(items: RequestItems, content: Sequence[Mapping[str, Any]], stop_rea
                 return False
             if tool.check is not None and tool.check(use.get("input")) is not None:
                 return False
+            if _is_known(items, use.get("toolUseId")):
+                return False
             uses += 1
         elif "text" not in block:
             return False
     if stop_reason != ("tool_use" if uses else "end_turn") or (uses > 1 and FIELDS in members):
         return False
     return not parts_of_request(items, tokens)
+
+
+def _is_known(items: RequestItems, use_id: object) -> bool:
+    """Whether a request has a tool use with this id. A missing id is made when the answer is sent, and is new."""
+    return use_id != UNNAMED_TOOL_USE and any(use_id in each.once(ids_in) for each in items.messages)
 
 
 _ALIKE: Final = 0.75
@@ -105,6 +113,8 @@ def misfits_of_tools(asked: RuleRequest, answer: Answer) -> Found:
         elif tool.check is not None and not isinstance(given, str) and (at := tool.check(given)) is not None:
             row = "strict_tool_gets_its_schema" if tool.strict else "tool_input_fits_its_schema"
             yield row, {"name": name, "problem": _problem(tool, given, at), "path": tool.path}
+        if _is_known(asked.items_of_body, use.get("toolUseId")):
+            yield "tool_use_id_is_new", {"name": name, "id": use["toolUseId"]}
     if uses and answer.stop_reason != "tool_use" and answer.stop_reason not in FREE_STOPS:
         has = f'toolUse "{uses[0].get("name")}"'
         yield "tool_use_is_the_stop_reason", {"has": has, "stop": answer.stop_reason}
@@ -243,6 +253,16 @@ TOOLS: Final = (
         (recorded("45 requests", "2026-09"), documented(f"{_USER_GUIDE}, structured output", "2026-11")),
         "never",
         "toolConfig.tools",
+    ),
+    Fit(
+        "tool_use_id_is_new",
+        "a use of a client's tool with a toolUseId of the script's",
+        "no earlier use of this id in `messages`",
+        'toolUse "{name}" with the toolUseId {id}; the request has an earlier use of this id, and Bedrock gives '
+        "each use a new one. Leave out the id: then it is made.",
+        ("toolUse",),
+        (recorded("82 of 82 later tool uses", "2026-09"),),
+        "seldom",
     ),
     Fit(
         "tool_use_is_the_stop_reason",
