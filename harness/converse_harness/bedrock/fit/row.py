@@ -157,7 +157,8 @@ def parts_of_request(items: RequestItems, tokens: int) -> tuple[str, ...]:
         known = _PARTS.get(name)
         if known is not None and item.once(known[1]):
             found += (known[0],)
-    if items.messages and items.messages[-1].once(prefill_of):
+    prefill = items.messages[-1].once(prefill_of) if items.messages else ""
+    if prefill:
         found += ("prefill",)
     config = items.members.get("inferenceConfig")
     if tokens > (USUAL_LIMIT if config is None else config.once(_limit)):
