@@ -58,51 +58,48 @@ def misfits_of_citations(asked: RuleRequest, answer: Answer) -> Found:
         for citation in objects_of(object_of(block.get("citationsContent")).get("citations")):
             for kind, place in object_of(citation.get("location")).items():
                 if kind == "web" and not searches:
-                    problem = "offers no systemTool nova_grounding"
-                else:
-                    problem = _misplaced(sources, kind, object_of(place))
-                if problem:
-                    yield "citation_is_of_a_source", {"kind": kind, "request": problem}
-                elif (quote := _invented(sources, kind, object_of(place), citation)) is not None:
-                    yield "citation_quotes_its_source", {"quote": cut(json.dumps(quote, ensure_ascii=False), 60)}
+                    yield "citation_is_of_a_source", {"kind": kind, "request": "offers no systemTool nova_grounding"}
+                elif kind in COUNTING:
+                    yield from _misfits_of_place(sources, kind, object_of(place), citation)
 
 
-def _misplaced(sources: Mapping[str, list[Mapping[str, Any]]], kind: str, place: Mapping[str, Any]) -> str:
-    """Return why no source of a request has this location; "" if one has it, or if that is not known."""
-    if kind not in COUNTING:
-        return ""
+def _misfits_of_place(
+    sources: Mapping[str, list[Mapping[str, Any]]], kind: str, place: Mapping[str, Any], citation: Mapping[str, Any]
+) -> Found:
+    """Find a citation whose location, of this `kind`, no source has, or whose quote its source does not have."""
     name = "searchResult" if kind == "searchResultLocation" else "document"
     there, index = sources[name], place.get(COUNTING[kind].index)
+    source = _read(there[index]) if isinstance(index, int) and 0 <= index < len(there) else None
     if not there:
-        return f"has no {name}"
-    if not isinstance(index, int):
-        return ""
-    if index >= len(there):
-        return f"has {len(there)} {name}: the index {index} is too large"
-    source = _read(there[index])
-    if source is None:
-        return ""
+        problem = f"has no {name}"
+    elif isinstance(index, int) and index >= len(there):
+        problem = f"has {len(there)} {name}: the index {index} is too large"
+    else:
+        problem = "" if source is None else _unlike(source, kind, place)
+        problem = problem and f"has a {name} there {problem}"
+    if problem:
+        yield "citation_is_of_a_source", {"kind": kind, "request": problem}
+    elif source is not None and (quote := _invented(source, citation)) is not None:
+        yield "citation_quotes_its_source", {"quote": cut(json.dumps(quote, ensure_ascii=False), 60)}
+
+
+def _unlike(source: Source, kind: str, place: Mapping[str, Any]) -> str:
+    """Return why a source does not have a location of this kind; "" if it has one."""
     if source.kind != kind:
-        return f"has a {name} there that is cited by {source.kind}"
+        return f"that is cited by {source.kind}"
     counting, end = COUNTING[kind], place.get("end")
     if source.size is None or not isinstance(end, int) or end <= counting.first + source.size:
         return ""
-    return f"has a {name} there of {counted(source.size, counting.units[:-1])}: the end {end} is too large"
+    return f"of {counted(source.size, counting.units[:-1])}: the end {end} is too large"
 
 
-def _invented(
-    sources: Mapping[str, list[Mapping[str, Any]]], kind: str, place: Mapping[str, Any], citation: Mapping[str, Any]
-) -> str | None:
-    """Return a quote of a citation that is not in its source; None if there is no such quote, or if it is not known."""
-    index = place.get(COUNTING[kind].index) if kind in COUNTING else None
-    if not isinstance(index, int):
+def _invented(source: Source, citation: Mapping[str, Any]) -> str | None:
+    """Return a quote of a citation that its source does not have; None if there is none, or if it is not known."""
+    if source.parts is None:
         return None
-    source = _read(sources["searchResult" if kind == "searchResultLocation" else "document"][index])
-    if source is None or source.parts is None:
-        return None
-    there = "\n".join([source.parts] if isinstance(source.parts, str) else source.parts)
+    text = source.parts if isinstance(source.parts, str) else "\n".join(source.parts)
     quotes = (each.get("text") for each in objects_of(citation.get("sourceContent")))
-    return next((quote for quote in quotes if isinstance(quote, str) and quote not in there), None)
+    return next((quote for quote in quotes if isinstance(quote, str) and quote not in text), None)
 
 
 def _read(source: Mapping[str, Any]) -> Source | None:
