@@ -176,12 +176,12 @@ PAIRS: Final[Mapping[str, Pair]] = {
     "reasoning_is_asked": Pair(
         lambda: reply.reasoning("Hm.", "Yes."), {}, fields(reasoningConfig={"type": "enabled"}), model=NOVA_2
     ),
-    "claude_alone_signs": Pair(
+    "model_signs_its_thoughts": Pair(
         lambda: reply.reasoning("Hm.", "Yes.", signature="abcd"),
         {},
-        {},
+        fields(thinking={"type": "enabled", "budget_tokens": 1024}),
         model="deepseek.r1-v1:0",
-        fits_model="my-thinker",
+        fits_model=SONNET,
     ),
     "citations_are_enabled": Pair(
         lambda: reply.cited("20 days", citing(TEXT, "Twenty")),
@@ -312,6 +312,19 @@ def test_an_answer_that_fits_is_not(name: str, operation: str) -> None:
     endpoint, _ = asked(made(pair), pair.fits, pair.fits_model or pair.model, operation)
     assert endpoint.notes == []
     assert endpoint.problems == []
+
+
+def test_two_uses_of_an_answer_have_ids_of_their_own() -> None:
+    one, other = ({"toolUse": {"toolUseId": each, "name": "look", "input": {"city": "Chur"}}} for each in "ab")
+    for blocks, noted in (((one, other), []), ((one, one), ["tool_use_id_is_new"])):
+        endpoint, _ = asked(reply.message(*blocks), offering("look"))
+        assert [note.kind for note in endpoint.notes] == noted
+    unnamed = {"toolUse": {"name": "look", "input": {"city": "Chur"}}}
+    assert asked(reply.message(unnamed, unnamed), offering("look"))[0].notes == []
+
+
+def test_an_array_of_arrays_continues_an_array() -> None:
+    assert asked(reply.text("[1], [2]]"), prefilled("["))[0].notes == []
 
 
 CHARACTERS: Final = {"documentChar": {"documentIndex": 0, "start": 0, "end": 13}}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from converse_harness.bedrock.citations import COUNTING, Source, read_source
-from converse_harness.bedrock.families import USUAL_SIGNATURE
+from converse_harness.bedrock.families import USUAL_SIGNATURE, family_of
 from converse_harness.bedrock.fit.row import FREE_STOPS, Answer, Fit, Found, prefill_of
 from converse_harness.bedrock.rules.finders.tools import OUTPUT, OWN_OUTPUT
 from converse_harness.bedrock.rules.request import FIELDS, RuleRequest
@@ -36,8 +36,9 @@ def misfits_of_reasoning(asked: RuleRequest, answer: Answer) -> Found:
         yield "thinking_is_asked", {}
     if member_of(asked.fields, "reasoningConfig", "type") != "enabled":
         yield "reasoning_is_asked", {}
-    if asked.model.model is not None and any(map(_is_signed, answer.content)):
-        yield "claude_alone_signs", {"model": asked.model.model.name}
+    model = asked.model.model
+    if model is not None and not family_of(asked.model.id).signs and any(map(_is_signed, answer.content)):
+        yield "model_signs_its_thoughts", {"model": model.name}
 
 
 def _is_signed(block: Mapping[str, Any]) -> bool:
@@ -155,7 +156,8 @@ MEDIA: Final = ("image", "document", "video", "audio")
 def misfits_of_prefills(asked: RuleRequest, answer: Answer) -> Found:
     """Find answers that repeat the text that they should continue."""
     prefill = asked.items_of_body.messages[-1].once(prefill_of)
-    if answer.text.lstrip().startswith(prefill):
+    nests = prefill in ("[", "(")  # an array of arrays goes on so
+    if not nests and answer.text.lstrip().startswith(prefill):
         yield "answer_continues_the_prefill", {"prefill": cut(json.dumps(prefill, ensure_ascii=False), 60)}
 
 
@@ -212,14 +214,13 @@ CONTENTS: Final = (
         Models(only=("amazon.nova-2-lite*",)),
     ),
     Fit(
-        "claude_alone_signs",
-        "a signature of reasoning, of a model that signs none",
-        "Claude",
+        "model_signs_its_thoughts",
+        "a signature of reasoning",
+        "a model that signs: Claude",
         "reasoningText.signature; {model} is not known to sign its reasoning. Was another model meant?",
         (_THOUGHTS,),
         (recorded("49 of 49 of Claude; none of 22 of other models", "2026-09"),),
         "seldom",
-        models=Models(but={Claude(): "it signs"}),
     ),
     Fit(
         "citations_are_enabled",
@@ -234,7 +235,7 @@ CONTENTS: Final = (
     Fit(
         "citation_is_of_a_source",
         "a citation's location",
-        "a source of this kind at its index, with this place",
+        "a source of this kind at its index, which is long enough for its end",
         "a citation with the location {kind}; the request {request}.",
         ("citationsContent",),
         (recorded("26 of 26", "2026-09"),),

@@ -157,8 +157,9 @@ def parts_of_request(items: RequestItems, tokens: int) -> tuple[str, ...]:
         known = _PARTS.get(name)
         if known is not None and item.once(known[1]):
             found += (known[0],)
-    prefill = items.messages[-1].once(prefill_of) if items.messages else ""
-    if prefill:
+    last = items.messages[-1] if items.messages else None
+    # The role is looked at here, because nearly all last messages are the user's and new.
+    if last is not None and last.value.get("role") == "assistant" and last.once(prefill_of):
         found += ("prefill",)
     config = items.members.get("inferenceConfig")
     if tokens > (USUAL_LIMIT if config is None else config.once(_limit)):

@@ -71,31 +71,31 @@ def is_usual(items: RequestItems, content: Sequence[Mapping[str, Any]], stop_rea
 
     Such an answer needs no further look if it has no other members. `tokens` is the number of its tokens, as estimated.
     """
-    members = items.members
-    tools, uses = _NONE, 0
+    members, tools = items.members, _NONE
+    ids: list[object] = []
     for block in content:
         use = block.get("toolUse")
         if use is not None:
-            if not uses and "toolConfig" in members:
+            if not ids and "toolConfig" in members:
                 tools = members["toolConfig"].once(offered_in)
             tool = tools.get(use.get("name"))
             if tool is None or use.get("type") == SERVER_TOOL:
                 return False
             if tool.check is not None and tool.check(use.get("input")) is not None:
                 return False
-            if _is_known(items, use.get("toolUseId")):
+            use_id = use.get("toolUseId")
+            if use_id != UNNAMED_TOOL_USE and (use_id in ids or _has_id(items, use_id)):
                 return False
-            uses += 1
+            ids.append(use_id)
         elif "text" not in block:
             return False
-    if stop_reason != ("tool_use" if uses else "end_turn") or (uses > 1 and FIELDS in members):
+    if stop_reason != ("tool_use" if ids else "end_turn") or (len(ids) > 1 and FIELDS in members):
         return False
     return not parts_of_request(items, tokens)
 
 
-def _is_known(items: RequestItems, use_id: object) -> bool:
-    """Whether a request has a tool use with this id. A missing id is made when the answer is sent, and is new."""
-    return use_id != UNNAMED_TOOL_USE and any(use_id in each.once(ids_in) for each in items.messages)
+def _has_id(items: RequestItems, use_id: object) -> bool:
+    return any(use_id in each.once(ids_in) for each in items.messages)
 
 
 _ALIKE: Final = 0.75
@@ -105,6 +105,7 @@ _ALIKE: Final = 0.75
 def misfits_of_tools(asked: RuleRequest, answer: Answer) -> Found:
     """Find uses of tools that do not fit, and forced tools that are not used."""
     tools, uses = offered(asked), answer.tool_uses
+    ids: list[object] = []
     for use in uses:
         name, given = use.get("name"), use.get("input")
         tool = tools.get(str(name))
@@ -113,8 +114,11 @@ def misfits_of_tools(asked: RuleRequest, answer: Answer) -> Found:
         elif tool.check is not None and not isinstance(given, str) and (at := tool.check(given)) is not None:
             row = "strict_tool_gets_its_schema" if tool.strict else "tool_input_fits_its_schema"
             yield row, {"name": name, "problem": _problem(tool, given, at), "path": tool.path}
-        if _is_known(asked.items_of_body, use.get("toolUseId")):
-            yield "tool_use_id_is_new", {"name": name, "id": use["toolUseId"]}
+        use_id = use.get("toolUseId")  # a missing id is made when the answer is sent, and is new
+        if use_id != UNNAMED_TOOL_USE and (use_id in ids or _has_id(asked.items_of_body, use_id)):
+            where = "another use in this answer" if use_id in ids else "an earlier use in the request"
+            yield "tool_use_id_is_new", {"name": name, "id": use_id, "where": where}
+        ids.append(use_id)
     if uses and answer.stop_reason != "tool_use" and answer.stop_reason not in FREE_STOPS:
         has = f'toolUse "{uses[0].get("name")}"'
         yield "tool_use_is_the_stop_reason", {"has": has, "stop": answer.stop_reason}
@@ -256,10 +260,10 @@ TOOLS: Final = (
     ),
     Fit(
         "tool_use_id_is_new",
-        "a use of a client's tool with a toolUseId of the script's",
-        "no earlier use of this id in `messages`",
-        'toolUse "{name}" with the toolUseId {id}; the request has an earlier use of this id, and Bedrock gives '
-        "each use a new one. Leave out the id: then it is made.",
+        "a toolUseId that the script gives",
+        "no use with this id in `messages`, nor in the answer itself",
+        'toolUse "{name}" with the toolUseId {id}, which {where} has too; Bedrock gives each use a new id. Leave it '
+        "out: then an id is made.",
         ("toolUse",),
         (recorded("82 of 82 later tool uses", "2026-09"),),
         "seldom",
