@@ -89,6 +89,7 @@ class FittingDraw:
             return formatted
         plain = tuple(kind for kind in kinds if kind == "text" or (kind in _PLAIN and self._may_have(kind)))
         blocks = self.draw(contents(plain, self.texts, 0, max_blocks)) if plain else []
+        # `answer` would reject signatures and ids that do not fit; then every fifth to seventh draw was thrown away.
         if not self._fits([_SIGNED], FREE_STOPS[0], {}):
             blocks = [*map(_unsigned, blocks)]
         cited = self._cited() if "citationsContent" in kinds else []
