@@ -21,7 +21,7 @@ from botocore.config import Config
 from converse_harness import Call, Reply, TransportError, UnexpectedCall, faults, reply
 from converse_harness.intercept.clients import create_client
 from converse_harness.server.asgi import ConverseApp, Message, Scope
-from converse_harness.server.http import protocol
+from converse_harness.stream import http_protocol as protocol
 from converse_harness.stream.events import decode_event
 from converse_harness.stream.frames import decode
 from converse_harness.stream.grammar import kind

@@ -30,8 +30,8 @@ from hyperframe.frame import (
 )
 
 from converse_harness import Call, ConverseServer, Reply, UnexpectedCall, reply
-from converse_harness.server.http.protocol import PREFACE, Limits
 from converse_harness.server.mounts import ServerFake
+from converse_harness.stream.http_protocol import PREFACE, Limits
 from tests.server.peers import BODY, MODEL, PATIENCE, Raw, Raw2, eventually, question
 
 SMALL = Limits(head=2_000, body=50_000, ahead=10_000, streams=20, resets=20, silence=0.4, idle=0.8)

@@ -18,10 +18,10 @@ from converse_harness.endpoint.script import Replies, Responder
 from converse_harness.errors import TransportError
 from converse_harness.intercept.exchange import ResponseReader, TransportExchange
 from converse_harness.intercept.fake import Fake
-from converse_harness.server.http.protocol import LIMITS, portable_headers, refusal
 from converse_harness.server.mounts import PlainExchange
 from converse_harness.settings import OF_ENDPOINT, EndpointSettings, check_settings, shows_settings
 from converse_harness.stream.http import Request
+from converse_harness.stream.http_protocol import LIMITS, portable_headers, refusal
 
 Message = MutableMapping[str, Any]
 Scope = MutableMapping[str, Any]

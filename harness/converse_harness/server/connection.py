@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Final, cast
 from converse_harness.endpoint.call import CallOutcome
 from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.server.delivery import SocketDelivery
-from converse_harness.server.http.h1 import Http1
-from converse_harness.server.http.protocol import PREFACE, Arrived, Event, HttpRefused, Left, Limits
 from converse_harness.server.mounts import Mounts, PlainExchange
 from converse_harness.stream.http import Request
+from converse_harness.stream.http1 import Http1
+from converse_harness.stream.http_protocol import PREFACE, Arrived, Event, HttpRefused, Left, Limits
 
 if TYPE_CHECKING:
     from converse_harness.server.http.h2 import Http2

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from converse_harness.endpoint.call import CallOutcome
 from converse_harness.intercept.exchange import TransportExchange, http_date
-from converse_harness.server.http.h1 import Http1
-from converse_harness.server.http.protocol import Event
 from converse_harness.stream.delivery import SentChunks, StreamChunks, to_send
 from converse_harness.stream.http import Chunk
+from converse_harness.stream.http1 import Http1
+from converse_harness.stream.http_protocol import Event
 
 if TYPE_CHECKING:
     from converse_harness.server.http.h2 import Http2

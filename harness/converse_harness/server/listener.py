@@ -29,10 +29,10 @@ from converse_harness.intercept.exchange import RefusingFake, TransportExchange
 from converse_harness.intercept.registry import OPEN_FAKES
 from converse_harness.server.connection import Connection
 from converse_harness.server.front_page import ServerPages
-from converse_harness.server.http.protocol import LIMITS, Limits
 from converse_harness.server.mounts import EndedAnswers, Mounts, PlainExchange, ServerFake
 from converse_harness.settings import ONLY_SERVER, Settings, shows_settings
 from converse_harness.stream.http import Request
+from converse_harness.stream.http_protocol import LIMITS, Limits
 from converse_harness.words import counted
 
 if TYPE_CHECKING:  # not imported at runtime, because most servers never record

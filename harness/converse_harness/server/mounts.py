@@ -20,10 +20,10 @@ from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.intercept.fake import Fake
 from converse_harness.notes import Note
 from converse_harness.server.front_page import for_people
-from converse_harness.server.http.protocol import no_call
 from converse_harness.settings import ONLY_SERVER, Settings, shows_settings
 from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.http import HttpResponse, Request
+from converse_harness.stream.http_protocol import no_call
 
 Mount = Callable[["ServerFake"], AbstractContextManager[object]]
 """A function that returns a context manager for a fake. In its `with` block, a server answers with this fake."""

@@ -23,10 +23,10 @@ from hyperframe.frame import (
 )
 from hypothesis import event, given, settings
 
-from converse_harness.server.http.h1 import Http1
 from converse_harness.server.http.h2 import Http2
-from converse_harness.server.http.protocol import PREFACE, Arrived, Event, HttpRefused, Left, Limits
 from converse_harness.stream.http import Chunk, HttpResponse, Request, error_response, json_response, stream_response
+from converse_harness.stream.http1 import Http1
+from converse_harness.stream.http_protocol import PREFACE, Arrived, Event, HttpRefused, Left, Limits
 from tests.profiles import examples
 
 LIMITS = Limits(head=500, body=1_000, ahead=2_000, streams=5, resets=5)

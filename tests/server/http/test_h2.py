@@ -33,7 +33,6 @@ from hyperframe.frame import (
 )
 
 from converse_harness.server.http.h2 import Http2
-from converse_harness.server.http.protocol import PREFACE, SMALL, Arrived, Event, HttpRefused, Left, Limits
 from converse_harness.stream.http import (
     ERROR_HEADERS,
     JSON_HEADERS,
@@ -44,6 +43,7 @@ from converse_harness.stream.http import (
     json_response,
     stream_response,
 )
+from converse_harness.stream.http_protocol import PREFACE, SMALL, Arrived, Event, HttpRefused, Left, Limits
 
 DATE = "Sun, 06 Nov 1994 08:49:37 GMT"
 PATH = "/fake-1/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A1%3Ainference-profile%2Fx/converse?x=%20"

@@ -1,1 +1,1 @@
-"""HTTP/1.1 and HTTP/2 as the server and its proxy speak them."""
+"""HTTP/2, and the real service behind a recording proxy."""

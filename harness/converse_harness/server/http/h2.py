@@ -17,9 +17,9 @@ from h2.frame_buffer import FrameBuffer
 from h2.settings import SettingCodes, Settings
 from hyperframe.frame import DataFrame, Frame, GoAwayFrame, HeadersFrame, WindowUpdateFrame
 
-from converse_harness.server.http import protocol
-from converse_harness.server.http.protocol import LIMITS, SMALL, Arrived, Event, HttpRefused, Left, Limits
+from converse_harness.stream import http_protocol as protocol
 from converse_harness.stream.http import HttpResponse, Request
+from converse_harness.stream.http_protocol import LIMITS, SMALL, Arrived, Event, HttpRefused, Left, Limits
 
 _WINDOW = 1 << 20
 """Number of bytes that a client may send on a stream before it must wait for a window update."""

@@ -17,10 +17,10 @@ from converse_harness.features.report.live.feed import MOST_READERS, Feed, LiveF
 from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.secrets.process import remember
 from converse_harness.server.front_page import ServerPages, front_page, html_response
-from converse_harness.server.http.protocol import no_call
 from converse_harness.server.mounts import PlainExchange, ServerFake
 from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.http import Chunk, HttpResponse, Request
+from converse_harness.stream.http_protocol import no_call
 
 STREAM: Final = "/__converse/live"
 """The path at which the page reads its events."""

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 import h11
 import pytest
 
-from converse_harness.server.http.h1 import Http1
-from converse_harness.server.http.protocol import Arrived, Event, HttpRefused, Limits
 from converse_harness.stream.http import (
     ERROR_HEADERS,
     JSON_HEADERS,
@@ -22,6 +20,8 @@ from converse_harness.stream.http import (
     json_response,
     stream_response,
 )
+from converse_harness.stream.http1 import Http1
+from converse_harness.stream.http_protocol import Arrived, Event, HttpRefused, Limits
 
 DATE = "Sun, 06 Nov 1994 08:49:37 GMT"
 TARGET = "/fake-1/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A1%3Ainference-profile%2Fx/converse"

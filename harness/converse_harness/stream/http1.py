@@ -11,9 +11,9 @@ from http import HTTPStatus
 
 import h11
 
-from converse_harness.server.http.protocol import LIMITS, SMALL, Arrived, Event, HttpRefused, Limits, refusal
 from converse_harness.stream.delivery import Frames, in_chunks
 from converse_harness.stream.http import HttpResponse, Request
+from converse_harness.stream.http_protocol import LIMITS, SMALL, Arrived, Event, HttpRefused, Limits, refusal
 
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
 
