@@ -12,6 +12,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+import aiohttp
 import botocore.session
 import httpx
 import pytest
@@ -94,6 +95,25 @@ def through_httpx(answer: Reply, operation: str) -> Reached:
         return read_httpx(client, f"https://bedrock{path(operation)}", answer)
 
 
+def through_aiohttp(answer: Reply, operation: str) -> Reached:
+    async def run() -> Reached:
+        timeout = aiohttp.ClientTimeout(sock_read=patience(answer))
+        parts: list[bytes] = []
+        head: tuple[int, Any] = (0, ())
+        with suppress(aiohttp.ClientError):  # that no answer came, or that it broke, is what it reached
+            async with (
+                aiohttp.ClientSession(timeout=timeout) as client,
+                client.post(f"https://bedrock-runtime.us-east-1.amazonaws.com{path(operation)}", data=BODY) as response,
+            ):
+                head = response.status, response.headers.items()
+                async for part in response.content.iter_any():
+                    parts += [part]
+        return reached(*head, parts)
+
+    with fake_converse(answer):
+        return asyncio.run(run())
+
+
 def through_boto(session: botocore.session.Session, answer: Reply, operation: str) -> Reached:
     config = Config(read_timeout=patience(answer), retries={"total_max_attempts": 1})
     seen: list[Any] = []
@@ -157,6 +177,7 @@ def through_asgi(answer: Reply, operation: str) -> Reached:
 WAYS = {
     "boto": "boto",
     "httpx": "httpx",
+    "aiohttp": "boto",
     "HTTP/1.1": "server",
     "HTTP/2": "server",
     "ASGI": "asgi",
@@ -174,6 +195,7 @@ def ways() -> Iterator[dict[str, Through]]:
         yield {
             "boto": functools.partial(through_boto, session),
             "httpx": through_httpx,
+            "aiohttp": through_aiohttp,
             "HTTP/1.1": functools.partial(over_a_socket, server, False),
             "HTTP/2": functools.partial(over_a_socket, server, True),
             "ASGI": through_asgi,

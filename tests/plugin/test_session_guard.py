@@ -114,7 +114,7 @@ def test_a_test_without_a_fake_fails_and_is_told_of_the_fixture(guarded: pytest.
             f"E*BlockedConnection: botocore tried to reach {HOST} in *::test_in_a_fixture, where no fake*",
             f"E*BlockedConnection: botocore tried to reach {HOST} in *::test_forgot_the_fixture, where no fake*",
             f"E*BlockedConnection: botocore tried to reach {HOST} in *::test_forgot_to_open_it, where no fake*",
-            f"E*BlockedConnection: httpx tried to reach {HOST} in *::test_swallows_it, where no *`converse_httpx`*",
+            f"E*BlockedConnection: httpx tried to reach {HOST} in *::test_swallows_it, where no *`converse`*",
         ]
     )
 
@@ -372,7 +372,7 @@ def test_without_keys_a_forgotten_fake_fails_as_well(
     guarded.makepyfile(WITHOUT_KEYS)
     result = run(guarded, "-p", "no:randomly")
     result.assert_outcomes(passed=5, failed=3)
-    fixtures = "where no fake and no recording is open*Take the fixture `converse` (boto3, botocore, aiobotocore)*"
+    fixtures = "where no fake and no recording is open*Take the fixture `converse` (boto3, botocore, aiobotocore, *"
     result.stdout.fnmatch_lines_random(
         [
             f"E*BlockedConnection: botocore tried to reach {HOST} in *::test_swallows_it, {fixtures}",

@@ -66,17 +66,22 @@ class OpenFake(Protocol):
         """Whether calls may go to the real service. If so, connections are allowed; keys and retry waits are real."""
         ...
 
+    @property
+    def runs_functions(self) -> bool:
+        """Whether answering a call may run a user's function, which may be slow."""
+        ...
+
     def waited(self, seconds: float, call: Call | None = None) -> None:
         """Report that a wait before a retry was skipped: its seconds, and the failed `call` (None if unknown)."""
 
     def block(self, error: BlockedConnection) -> None:
         """Record a refused connection, so that the test fails even if other code catches the error."""
 
-    def exchange(self, request: Request, *, service: str, operation: str) -> AnyExchange:
+    def exchange(self, request: Request, *, service: str = ..., operation: str = ...) -> AnyExchange:
         """Answer one request, or return an exchange with which the transport forwards the request.
 
         The method may run scripted functions of the user. `service` is botocore's endpoint prefix. `operation` is the
-        name of the operation, or "" if the call began before the fake was opened.
+        name of the operation, or "" if it is unknown.
         """
         ...
 
@@ -111,7 +116,12 @@ class RefusingFake:
         """The property `attempts` of `behind`: the maximum number of attempts for one call. None without `behind`."""
         return None if self.behind is None else self.behind.attempts
 
-    def exchange(self, request: Request, *, service: str, operation: str) -> NoReturn:
+    @property
+    def runs_functions(self) -> bool:
+        """False, because no function of a user runs to refuse a call."""
+        return False
+
+    def exchange(self, request: Request, *, service: str = "", operation: str = "") -> NoReturn:
         """Refuse the call: report a BlockedConnection to `behind`, and raise it."""
         raise refuse(self, self.message)
 

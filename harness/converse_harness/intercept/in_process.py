@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar, Unpack, cast
 from converse_harness.endpoint.script import Replies, Responder
 from converse_harness.intercept.decorators import under
 from converse_harness.intercept.fake import Fake
+from converse_harness.intercept.http.requests import http_answers
 from converse_harness.intercept.registry import OPEN_FAKES
 from converse_harness.settings import Settings, shows_settings
 
@@ -25,6 +26,8 @@ class BotoFake(Fake):
 
     transport = "boto"
     _made_by = "fake_converse"
+    _upstream = ""
+    """The URL that replaces Bedrock for clients of HTTP libraries."""
 
     @shows_settings(Settings)
     def __init__(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> None:
@@ -32,7 +35,7 @@ class BotoFake(Fake):
         self._made = replies, settings
 
     def _transport(self) -> AbstractContextManager[object]:
-        return OPEN_FAKES.opened(self.core)
+        return OPEN_FAKES.opened(self.core, http=http_answers(self.core, self._upstream))
 
     def _fresh(self, test: str = "") -> BotoFake:
         """Create a fake with the same script and settings. `test` is the name of a test method in a decorated class."""

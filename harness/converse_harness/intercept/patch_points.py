@@ -37,8 +37,10 @@ def _boto(module: str, attribute: str, parameters: tuple[str, ...] | None, repla
     return Point(module, attribute, parameters, replace, eager=True, **more)
 
 
+_CONNECT = ("self", "req", "...")
 _IN_BYTES = "request line and Host header in the bytes"
 _IN_HTTP = "host, target and Host header"
+_IN_HEAD = "URL, Host header"
 _IN_TLS = f"server name; {_IN_BYTES}"
 
 
@@ -86,6 +88,10 @@ POINTS = (
     Point("httpx", "AsyncHTTPTransport.handle_async_request", _REQUEST, "httpx.transports.handle_async_request"),
     Point("httpx2", "HTTPTransport.handle_request", _REQUEST, "httpx.transports.handle_request"),
     Point("httpx2", "AsyncHTTPTransport.handle_async_request", _REQUEST, "httpx.transports.handle_async_request"),
+    # Clients of aiohttp. The guard checks the requests that no fake answers.
+    Point(
+        "aiohttp.connector", "BaseConnector.connect", _CONNECT, "aiohttp.connector.connect", reads="URL, Host header"
+    ),
     # The guard: calls that begin a connection
     _guard("socket", "socket.connect", ANY, "address", "its address"),
     _guard("socket", "socket.connect_ex", ANY, "address", "its address"),
@@ -111,7 +117,6 @@ POINTS = (
     _guard("httpcore2", "AsyncConnectionPool.handle_async_request", _REQUEST, "httpcore_pool", _IN_HTTP),
     _guard("httpcore2", "HTTPConnection.handle_request", _REQUEST, "httpcore_connection", _IN_HTTP),
     _guard("httpcore2", "AsyncHTTPConnection.handle_async_request", _REQUEST, "httpcore_connection", _IN_HTTP),
-    _guard("aiohttp.connector", "BaseConnector.connect", ("self", "req", "..."), "aiohttp_request", "URL, Host header"),
     _guard("_awscrt", "http_client_stream_new", ANY, "awscrt_request", _IN_HTTP),
     _guard("curl_cffi.curl", "Curl.setopt", ("self", "option", "value"), "curl_option", "URL, Host header, RESOLVE"),
     Point(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from converse_harness.errors import MaskedSecretWarning, ReplyError, one_of
-from converse_harness.intercept.httpx.transports import capturing, library_of, recording_transport
+from converse_harness.intercept.httpx.transports import library_of, recording_transport
 from converse_harness.intercept.in_process import BotoFake, check_parentheses
 from converse_harness.recordings.names import FAILED, MODES, Failed, Mode
 from converse_harness.recordings.play.matching import Match, MatchFunction
@@ -58,15 +58,15 @@ class Recorder(BotoFake):
         `inner` is any transport of httpx or httpx2. If the new transport is closed, `inner` is closed too. For example:
         `httpx.Client(transport=recorder.httpx_transport(httpx.HTTPTransport()))`.
         """
-        return recording_transport(library_of(inner), self, inner)
+        return recording_transport(library_of(inner), self.core, inner)
 
     def httpx_async_transport(self, inner: Any) -> Any:
         """Return a transport as `httpx_transport` does, for one `AsyncClient` on asyncio or trio."""
-        return recording_transport(library_of(inner), self, inner, "handle_async_request")
+        return recording_transport(library_of(inner), self.core, inner, "handle_async_request")
 
     @contextmanager
     def _transport(self) -> Generator[None, None, None]:
-        session, _, upstream = self._options
+        session, _, self._upstream = self._options
         try:
             played, self.core.writer = session(self.path)
         except MissingRecording as error:
@@ -74,7 +74,7 @@ class Recorder(BotoFake):
         self._kept, self.saved = False, None
         if played is not None:
             self.endpoint.script.add([played])
-        with super()._transport(), capturing(self, upstream):
+        with super()._transport():
             yield
 
     def close(self) -> None:

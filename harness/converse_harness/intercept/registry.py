@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary, WeakSet, ref
 
 from converse_harness.intercept.clients import is_loopback
@@ -26,20 +26,37 @@ if TYPE_CHECKING:
 _Value = TypeVar("_Value")
 
 
+class HttpAnswers(NamedTuple):
+    """How an open fake answers the clients of HTTP libraries in this process.
+
+    `fake` gets the requests to Bedrock of `libraries`, which are names of top-level packages. `upstream` is the URL
+    that replaces Bedrock, or "". If `by_respx` is true, respx passes the requests of httpx to the fake, unless it
+    records.
+    """
+
+    fake: OpenFake
+    libraries: frozenset[str]
+    upstream: str = ""
+    by_respx: bool = False
+
+
 class _Entry:
     """A fake on the stack of open fakes.
 
     `boto`: the fake answers the boto clients of this process. `url` is the URL at which a server serves the fake, or
-    "". `responder` answers the calls: the fake, or in a forked child an object that refuses them. `before` are the
-    threads that existed when the fake opened; `callers` are the threads that made calls under the fake.
+    "". `http` is None if the fake answers no client of an HTTP library. `responder` answers the calls of boto clients:
+    the fake, or in a forked child an object that refuses them. `before` are the threads that existed when the fake
+    opened; `callers` are the threads that made calls under the fake.
     """
 
-    __slots__ = ("before", "boto", "callers", "closed", "fake", "opener", "responder", "url")
+    __slots__ = ("before", "boto", "callers", "closed", "fake", "http", "http_responder", "opener", "responder", "url")
 
-    def __init__(self, fake: OpenFake, *, boto: bool, url: str) -> None:
+    def __init__(self, fake: OpenFake, *, boto: bool, url: str, http: HttpAnswers | None) -> None:
         self.fake = fake
         self.boto = boto
         self.url = url
+        self.http = http
+        self.http_responder = None if http is None else http.fake
         self.responder: OpenFake = fake
         self.closed = False
         self.before = WeakSet(threading.enumerate())
@@ -206,17 +223,38 @@ class OpenFakes:
                     break
         return answers or (entries[-1] if entries else None)
 
+    def http_answers(self, library: str) -> HttpAnswers | None:
+        """Return the newest fake that answers or captures the requests of an HTTP library; None if there is none.
+
+        In a forked child, its `fake` is an object that refuses. Inside `forwarding`, there is none.
+        """
+        if _FORWARDING.get():
+            return None
+        for entry in reversed(self._entries):
+            if entry.http is not None and library in entry.http.libraries and entry.http_responder is not None:
+                return entry.http._replace(fake=entry.http_responder)
+        return None
+
+    def http_responder(self, fake: OpenFake) -> OpenFake | None:
+        """Return what answers requests of HTTP libraries to an open fake: this fake, in a forked child a refusing one.
+
+        Return None if the fake is not open.
+        """
+        each = (entry.http_responder for entry in self._entries if entry.http is not None and entry.http.fake is fake)
+        return next(each, None)
+
     # Opening, closing, calling
 
-    def open(self, fake: OpenFake, *, boto: bool = True, url: str = "") -> None:
+    def open(self, fake: OpenFake, *, boto: bool = True, url: str = "", http: HttpAnswers | None = None) -> None:
         """Make a fake the newest. Raises TransportError if a library that must be patched is incompatible.
 
         With `boto=False`, the fake does not answer boto clients; botocore is patched only if other code imports it.
-        `url` is the URL at which a server serves the fake. After an exception, the caller must call `close`.
+        `url` is the URL at which a server serves the fake. `http` is about the clients of HTTP libraries. After an
+        exception, the caller must call `close`.
         """
         PATCHES.ready(eager=boto)
         with self._lock:
-            self._entries = (*self._entries, _Entry(fake, boto=boto, url=url))
+            self._entries = (*self._entries, _Entry(fake, boto=boto, url=url, http=http))
             PATCHES.put_in()
             self.signal_workers()
 
@@ -232,7 +270,9 @@ class OpenFakes:
             self.unpatch_if_idle()
 
     @contextmanager
-    def opened(self, fake: OpenFake, *, boto: bool = True, url: str = "") -> Generator[None, None, None]:
+    def opened(
+        self, fake: OpenFake, *, boto: bool = True, url: str = "", http: HttpAnswers | None = None
+    ) -> Generator[None, None, None]:
         """Open a fake for a `with` block, and close it in any case.
 
         This method is a generator, because the interpreter also closes abandoned generators: if a KeyboardInterrupt
@@ -240,7 +280,7 @@ class OpenFakes:
         """
         try:
             try:
-                self.open(fake, boto=boto, url=url)
+                self.open(fake, boto=boto, url=url, http=http)
                 yield
             finally:
                 self.close(fake)
@@ -383,6 +423,7 @@ class OpenFakes:
         refusing = RefusingFake(FORKED.format(child=os.getpid(), parent=os.getppid()))
         for entry in self._entries:
             entry.responder, entry.boto = refusing, False
+            entry.http_responder = None if entry.http is None else refusing
 
 
 OPEN_FAKES: Final = OpenFakes()

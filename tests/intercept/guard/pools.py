@@ -11,7 +11,8 @@ from typing import Any, Final
 
 import pytest
 
-from converse_harness import BlockedConnection, fake_converse
+from converse_harness import BlockedConnection
+from tests.intercept.guard.boto_only import BotoOnlyFake
 
 HOST: Final = "bedrock-runtime.us-east-1.amazonaws.com"
 AT: Final = "192.0.2.1"
@@ -113,7 +114,7 @@ def refusing() -> Iterator[None]:
 
     The `with` block of a fake would raise this refusal in place of another exception of the block.
     """
-    fake = fake_converse()
+    fake = BotoOnlyFake()
     fake.open()
     try:
         yield

@@ -38,6 +38,7 @@ from converse_harness.intercept.guard import children
 from converse_harness.intercept.guard.children import away_from_bedrock
 from converse_harness.intercept.registry import forwarding
 from tests.certificates import certificate
+from tests.intercept.guard.boto_only import BotoOnlyFake
 from tests.profiles import examples
 
 HOST = "bedrock-runtime.us-east-1.amazonaws.com"
@@ -193,7 +194,7 @@ def copy(source: socket.socket, sink: socket.socket) -> None:
 
 
 def proxy_of(**env: str) -> str:
-    with fake_converse():
+    with BotoOnlyFake():
         return away_from_bedrock(env)["https_proxy"]
 
 

@@ -24,6 +24,7 @@ import urllib3
 from converse_harness import BlockedConnection, fake_converse
 from converse_harness.intercept.clients import ENDPOINTS
 from converse_harness.intercept.guard.hosts import is_bedrock_host
+from tests.intercept.guard.boto_only import BotoOnlyFake
 
 HOST = "bedrock-runtime.us-east-1.amazonaws.com"
 URL = f"https://{HOST}/model/m/converse"
@@ -104,9 +105,9 @@ def with_tls_in_memory() -> None:
 @pytest.mark.parametrize(
     ("reach", "library", "transport"),
     [
-        (with_httpx, "httpx", "converse_httpx"),
-        (with_async_httpx, "httpx", "converse_httpx"),
-        (with_aiohttp, "aiohttp", "converse_server"),
+        (with_httpx, "httpx", "converse"),
+        (with_async_httpx, "httpx", "converse"),
+        (with_aiohttp, "aiohttp", "converse"),
         (with_the_resolver_of_aiohttp, "socket", "converse_server"),
         (with_urllib3, "urllib3", "converse_server"),
         (with_urllib, "socket", "converse_server"),
@@ -122,7 +123,7 @@ def with_tls_in_memory() -> None:
 def test_another_way_is_stopped_and_fails_the_test(
     reach: Callable[[], None], library: str, transport: str, network: Network
 ) -> None:
-    fake = fake_converse()
+    fake = BotoOnlyFake()
     fake.open()
     try:
         with pytest.raises(BlockedConnection, match=rf"^{library} tried to reach {HOST}.*`{transport}`"):
@@ -210,13 +211,13 @@ def test_a_request_in_clear_names_its_host_on_a_way_off_this_machine(monkeypatch
         ("127.0.0.1", b"GET http://" + HOST.encode() + b"/x HTTP/1.1\r\n\r\n"),
     )
     found: list[bool] = []
-    with pytest.raises(BlockedConnection), fake_converse(unexpected="allow"):
+    with pytest.raises(BlockedConnection), BotoOnlyFake(unexpected="allow"):
         found += [is_blocked(*each) for each in (*free, *blocked)]
     assert found == [False] * len(free) + [True] * len(blocked)
 
 
 def test_other_hosts_and_the_loopback_are_free() -> None:
-    with fake_converse(), socket.create_server(("127.0.0.1", 0)) as server:
+    with BotoOnlyFake(), socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         with socket.create_connection(("localhost", port)):
             connection, _ = server.accept()

@@ -27,8 +27,9 @@ import requests
 import trio
 import urllib3
 
-from converse_harness import BlockedConnection, ConverseServer, Fake, fake_converse, record
+from converse_harness import BlockedConnection, ConverseServer, Fake, record
 from tests.certificates import certificate
+from tests.intercept.guard.boto_only import BotoOnlyFake
 
 HOST = "bedrock-runtime.us-east-1.amazonaws.com"
 PATH = "/model/m/converse"
@@ -172,7 +173,7 @@ CLEAR = [with_httpx, with_httpx2, with_requests, with_urllib3, with_http_client]
 @contextmanager
 def failing() -> Iterator[Fake]:
     """An open fake that must have heard of an attempt when it closes."""
-    with pytest.raises(BlockedConnection, match=f"tried to reach {HOST}"), fake_converse() as fake:
+    with pytest.raises(BlockedConnection, match=f"tried to reach {HOST}"), BotoOnlyFake() as fake:
         yield fake
 
 
@@ -222,7 +223,7 @@ def test_the_proxy_reaches_the_service_while_others_are_stopped(
     with (
         ConverseServer() as server,
         server.record(tmp_path / "session.jsonl", upstream=upstream, region="us-east-1") as proxy,
-        fake_converse(),
+        BotoOnlyFake(),
     ):
         for number in (1, 2):  # the second goes over a connection that is open
             answer = httpx.post(f"{proxy.url}/model/{model}/converse", json=body, trust_env=False)
@@ -338,7 +339,7 @@ def test_other_hosts_are_asked_as_before(service: Service) -> None:
         stack.callback(connection.close)
         client = stack.enter_context(httpx.Client(verify=unverified()))
         for _ in range(2):
-            with fake_converse():
+            with BotoOnlyFake():
                 connection.request("POST", PATH, BODY)
                 connection.getresponse().read()
                 client.post(f"https://127.0.0.1:{service.port}{PATH}", content=BODY).raise_for_status()

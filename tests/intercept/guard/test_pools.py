@@ -19,8 +19,9 @@ import respx
 import urllib3
 from anyio.from_thread import start_blocking_portal
 
-from converse_harness import BlockedConnection, fake_converse
+from converse_harness import BlockedConnection
 from tests.intercept.guard import pools
+from tests.intercept.guard.boto_only import BotoOnlyFake
 from tests.intercept.guard.pools import BODY, HOST, PATH, SOON, WAYS, Ask, Make, check_the_law, refusing
 
 
@@ -193,7 +194,7 @@ def test_respx_that_began_before_the_fake_is_asked_first(port: int) -> None:
         mocked.route(host="127.0.0.1").pass_through()
         # A fake that has refused nothing does not fail: the mock has answered.
         route = mocked.post(URL).respond(text="mocked")
-        with fake_converse():
+        with BotoOnlyFake():
             assert client.post(URL).text == "mocked"
         route.pass_through()
         with refusing():

@@ -37,6 +37,7 @@ from converse_harness import (
 from converse_harness.intercept.registry import OPEN_FAKES
 from converse_harness.stream.events import decode_event
 from converse_harness.stream.frames import Decoder
+from tests.intercept.guard.boto_only import BotoOnlyFake
 from tests.intercept.interrupts import each_step, interrupt_everywhere
 from tests.threads import taking_turns
 
@@ -537,8 +538,8 @@ def test_threads_open_and_close_at_once(originals: Patched) -> None:
 
 @pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])
 def test_without_the_transport_httpx_is_stopped_and_told_of_it(library: Any) -> None:
-    told = r"for httpx2? open the httpx transport: use the fixture `converse_httpx`"
-    with pytest.raises(BlockedConnection, match=told), fake_converse():
+    told = r"The fixture `converse` answers httpx2?: take it in this test"
+    with pytest.raises(BlockedConnection, match=told), BotoOnlyFake():
         library.post(URL, json=BODY)
 
 
@@ -624,7 +625,7 @@ def test_a_spawned_child_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "`converse_server`" in told
 
 
-def test_the_fixture(converse_httpx: HttpxFake, converse: Fake) -> None:
+def test_the_fixture(converse: Fake, converse_httpx: HttpxFake) -> None:
     converse_httpx.script(reply.text("hi"))
     assert said(httpx.post(URL, json=BODY)) == "hi"
     assert converse.calls == []

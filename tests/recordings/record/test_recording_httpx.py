@@ -128,7 +128,7 @@ def transport(library: Any, fake: Any, url: str, operation: str) -> Answer:
 
 
 def around(library: Any, fake: Any, url: str, operation: str) -> Answer:
-    with library.Client(transport=recording_transport(library, fake, library.HTTPTransport())) as client:
+    with library.Client(transport=recording_transport(library, fake.core, library.HTTPTransport())) as client:
         return ask(client, url, operation)
 
 
@@ -147,7 +147,7 @@ def own_trio(library: Any, fake: Any, url: str, operation: str) -> Answer:
 def around_async(library: Any, fake: Any, url: str, operation: str, backend: str = "asyncio") -> Answer:
     async def run() -> Answer:
         inner = library.AsyncHTTPTransport()
-        async with library.AsyncClient(transport=recording_async_transport(library, fake, inner)) as client:
+        async with library.AsyncClient(transport=recording_async_transport(library, fake.core, inner)) as client:
             return await ask_async(client, url, operation)
 
     return anyio.run(run, backend=backend)
@@ -391,7 +391,7 @@ def test_the_path_of_a_gateway_is_no_part_of_the_call(path: Path) -> None:
 
     with recorded_by(path) as recorder:
         inner = httpx.MockTransport(answer)
-        with httpx.Client(transport=recording_transport(httpx, recorder, inner)) as client:
+        with httpx.Client(transport=recording_transport(httpx, recorder.core, inner)) as client:
             url = "https://gateway.example/v1/aws/model/eu.amazon.nova%2Fx/converse"
             assert client.post(url, json=BODY).json() == {"path": "/v1/aws/model/eu.amazon.nova/x/converse"}
             client.get("https://gateway.example/v1/health?deep=1")
@@ -503,11 +503,11 @@ def test_a_transport_of_the_users_own(server: ConverseServer, path: Path, within
     with server.script(reply.throttled().times(2), reply.text("hi")) as fake, recorded_by(path) as recorder:
         network = httpx.HTTPTransport()
         if within:
-            mine = Retrying(recording_transport(httpx, recorder, network))
+            mine = Retrying(recording_transport(httpx, recorder.core, network))
             client = httpx.Client(transport=mine)
         else:
             mine = Retrying(network)
-            client = httpx.Client(transport=recording_transport(httpx, recorder, mine))
+            client = httpx.Client(transport=recording_transport(httpx, recorder.core, mine))
         with client, network:
             came = ask(client, fake.url)
     assert dict(came.headers)["x-tried"] == "often"
@@ -518,7 +518,7 @@ def test_a_transport_of_the_users_own(server: ConverseServer, path: Path, within
 def test_closing_and_not_entering(path: Path) -> None:
     with recorded_by(path) as recorder:
         mine = Retrying(httpx.HTTPTransport())
-        httpx.Client(transport=recording_transport(httpx, recorder, mine)).close()
+        httpx.Client(transport=recording_transport(httpx, recorder.core, mine)).close()
         httpx.Client(transport=recorder.httpx_transport).close()
         asyncio.run(httpx.AsyncClient(transport=recorder.httpx_async_transport).aclose())
     assert mine.entered == ["closed"]
@@ -531,11 +531,13 @@ def test_responses_that_are_made_whole(path: Path, library: Any) -> None:
 
     with recorded_by(path) as recorder:
         inner = library.MockTransport(answer)
-        with library.Client(transport=recording_transport(library, recorder, inner)) as client:
+        with library.Client(transport=recording_transport(library, recorder.core, inner)) as client:
             sync = client.post("https://x.example/model/m/converse", json=BODY)
 
         async def run() -> Any:
-            async with library.AsyncClient(transport=recording_async_transport(library, recorder, inner)) as client:
+            async with library.AsyncClient(
+                transport=recording_async_transport(library, recorder.core, inner)
+            ) as client:
                 return await client.post("https://x.example/model/m/converse", json=BODY)
 
         assert sync.json() == asyncio.run(run()).json() == {"said": "hello"}
@@ -564,7 +566,7 @@ def test_responses_that_were_read_below(path: Path, encoded: bool) -> None:
     with (
         Raw(answer_with(data, b"Content-Type: application/json\r\n" + head)) as url,
         recorded_by(path) as recorder,
-        httpx.Client(transport=recording_transport(httpx, recorder, Reading())) as client,
+        httpx.Client(transport=recording_transport(httpx, recorder.core, Reading())) as client,
     ):
         assert client.post(f"{url}/model/m/converse", json=BODY).json() == {"a": 1}
     head_line = lines_of(recorder)[-1]
@@ -580,7 +582,7 @@ def test_an_application_in_the_process(path: Path) -> None:
 
     async def run(recorder: Fake) -> Answer:
         inner = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=recording_async_transport(httpx, recorder, inner)) as client:
+        async with httpx.AsyncClient(transport=recording_async_transport(httpx, recorder.core, inner)) as client:
             return await ask_async(client, "http://app")
 
     with recorded_by(path) as recorder:
@@ -679,7 +681,7 @@ def test_an_event_is_seen_before_the_next_is_sent(path: Path, library: Any) -> N
     with (
         Raw(HEAD + chunk(START), seen, chunk(DELTA) + b"0\r\n\r\n") as url,
         recorded_by(path) as recorder,
-        library.Client(transport=recording_transport(library, recorder, library.HTTPTransport())) as client,
+        library.Client(transport=recording_transport(library, recorder.core, library.HTTPTransport())) as client,
         client.stream("POST", f"{url}/model/m/converse-stream", json=BODY) as response,
     ):
         pieces = response.iter_raw()
@@ -697,7 +699,7 @@ def test_the_same_asynchronously(path: Path, backend: str) -> None:
     async def run(url: str, recorder: Fake) -> None:
         inner = httpx.AsyncHTTPTransport()
         async with (
-            httpx.AsyncClient(transport=recording_async_transport(httpx, recorder, inner)) as client,
+            httpx.AsyncClient(transport=recording_async_transport(httpx, recorder.core, inner)) as client,
             client.stream("POST", f"{url}/model/m/converse-stream", json=BODY) as response,
         ):
             pieces = response.aiter_raw()
@@ -740,7 +742,7 @@ def timeouts(library: Any) -> Any:
 
 def broken_sync(library: Any, fake: Any, url: str, seen: threading.Event) -> Exception:
     inner = None if url.startswith("https") else library.HTTPTransport()
-    with library.Client(transport=recording_transport(library, fake, inner), timeout=timeouts(library)) as client:
+    with library.Client(transport=recording_transport(library, fake.core, inner), timeout=timeouts(library)) as client:
         try:
             with client.stream("POST", f"{url}/model/m/converse-stream", json=BODY) as response:
                 for _ in response.iter_raw():
@@ -753,7 +755,7 @@ def broken_sync(library: Any, fake: Any, url: str, seen: threading.Event) -> Exc
 def broken_async(library: Any, fake: Any, url: str, seen: threading.Event, backend: str = "asyncio") -> Exception:
     async def run() -> Exception:
         inner = None if url.startswith("https") else library.AsyncHTTPTransport()
-        own = recording_async_transport(library, fake, inner)
+        own = recording_async_transport(library, fake.core, inner)
         async with library.AsyncClient(transport=own, timeout=timeouts(library)) as client:
             try:
                 async with client.stream("POST", f"{url}/model/m/converse-stream", json=BODY) as response:
@@ -803,7 +805,7 @@ def test_what_cannot_be_waited_for(path: Path) -> None:
 
     with (
         recorded_by(path) as recorder,
-        httpx.Client(transport=recording_transport(httpx, recorder, httpx.MockTransport(refuse))) as client,
+        httpx.Client(transport=recording_transport(httpx, recorder.core, httpx.MockTransport(refuse))) as client,
         pytest.raises(httpx.ConnectTimeout, match="too slow"),
     ):
         ask(client, "https://x.example")
@@ -835,7 +837,7 @@ def test_a_client_that_leaves_is_marked(path: Path, leave: Callable[[Any, str], 
     with (
         Raw(BEGUN, "wait") as url,
         recorded_by(path) as recorder,
-        httpx.Client(transport=recording_transport(httpx, recorder, httpx.HTTPTransport())) as client,
+        httpx.Client(transport=recording_transport(httpx, recorder.core, httpx.HTTPTransport())) as client,
     ):
         leave(client, url)
         (call,) = recorder.calls
@@ -849,7 +851,7 @@ def test_a_client_that_closes_while_it_could_still_read(path: Path) -> None:
     with (
         Raw(BEGUN, "wait") as url,
         recorded_by(path) as recorder,
-        httpx.Client(transport=recording_transport(httpx, recorder, httpx.HTTPTransport())) as client,
+        httpx.Client(transport=recording_transport(httpx, recorder.core, httpx.HTTPTransport())) as client,
         client.stream("POST", f"{url}/model/m/converse-stream", json=BODY) as response,
     ):
         pieces = response.iter_raw()
@@ -865,7 +867,7 @@ def test_a_response_collected_unread_counts_as_closed_by_the_client(path: Path) 
     with (
         Raw(BEGUN, "wait") as url,
         recorded_by(path) as recorder,
-        httpx.Client(transport=recording_transport(httpx, recorder, httpx.HTTPTransport())) as client,
+        httpx.Client(transport=recording_transport(httpx, recorder.core, httpx.HTTPTransport())) as client,
     ):
         request = client.build_request("POST", f"{url}/model/m/converse-stream", json=BODY)
         assert client.send(request, stream=True).status_code == 200
@@ -879,7 +881,7 @@ def test_a_response_collected_unread_counts_as_closed_by_the_client(path: Path) 
 def test_a_client_that_is_cancelled(path: Path, backend: str) -> None:
     async def run(url: str, recorder: Fake) -> None:
         inner = httpx.AsyncHTTPTransport()
-        async with httpx.AsyncClient(transport=recording_async_transport(httpx, recorder, inner)) as client:
+        async with httpx.AsyncClient(transport=recording_async_transport(httpx, recorder.core, inner)) as client:
             with anyio.CancelScope() as scope:
                 async with client.stream("POST", f"{url}/model/m/converse-stream", json=BODY) as response:
                     async for _ in response.aiter_raw():
@@ -896,7 +898,7 @@ def test_a_client_that_has_all_of_it_need_not_ask_for_more(path: Path) -> None:
     with (
         Raw(answer_with(b'{"a":1}', b"Content-Type: application/json\r\n")) as url,
         recorded_by(path) as recorder,
-        httpx.Client(transport=recording_transport(httpx, recorder, httpx.HTTPTransport())) as client,
+        httpx.Client(transport=recording_transport(httpx, recorder.core, httpx.HTTPTransport())) as client,
         client.stream("POST", f"{url}/model/m/converse", json=BODY) as response,
     ):
         assert next(response.iter_raw()) == b'{"a":1}'
@@ -907,7 +909,7 @@ def test_what_is_saved_meanwhile_is_no_whole_answer(path: Path) -> None:
     with (
         Raw(BEGUN, "wait") as url,
         recorded_by(path) as recorder,
-        httpx.Client(transport=recording_transport(httpx, recorder, httpx.HTTPTransport())) as client,
+        httpx.Client(transport=recording_transport(httpx, recorder.core, httpx.HTTPTransport())) as client,
         client.stream("POST", f"{url}/model/m/converse-stream", json=BODY) as response,
     ):
         assert next(response.iter_raw()) == START
@@ -959,7 +961,7 @@ def test_signing_is_the_users_and_is_not_written(
                 return client.post(request.url, content=request.content, headers=request.headers)
 
         inner = httpx.MockTransport(look)
-        with httpx.Client(transport=recording_transport(httpx, recorder, inner)) as client:
+        with httpx.Client(transport=recording_transport(httpx, recorder.core, inner)) as client:
             client.post(f"{upstream.url}/model/m/converse", content=json.dumps(BODY), headers=headers)
     assert sent == [headers["Authorization"]]
     text = saved(recorder).lower()

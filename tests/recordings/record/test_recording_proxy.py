@@ -47,6 +47,7 @@ from converse_harness.server.http.upstream import Upstream
 from converse_harness.server.mounts import ServerFake
 from converse_harness.stream.events import encode_event
 from tests.certificates import certificate
+from tests.intercept.guard.boto_only import BotoOnlyFake
 from tests.recordings.developer import KEY_ID, REGION, SECRET, TOKEN, give_access
 from tests.recordings.peers import DELTA, METADATA, START, STREAM, Answers, body, chunk, peer, reset
 from tests.server.peers import Raw, Raw2, eventually, question
@@ -603,7 +604,7 @@ def test_the_way_to_bedrock_is_open_to_the_proxy_and_to_nobody_else(
         sys.audit("socket.getaddrinfo", name, *more)  # as the interpreter's own does
         raise socket.gaierror(socket.EAI_NONAME, "no such name")
 
-    with proxy.record(path) as fake, fake_converse() as other:
+    with proxy.record(path) as fake, BotoOnlyFake() as other:
         with monkeypatch.context() as patched:
             patched.setattr(socket, "getaddrinfo", look_up)
             with pytest.raises(BlockedConnection):

@@ -19,34 +19,18 @@ from typing import Any, Final
 from converse_harness.endpoint.own_answers.unknown_paths import OF_ITS_OWN, OTHER_API, other_api
 from converse_harness.errors import BlockedConnection
 from converse_harness.intercept import exchange
+from converse_harness.intercept.guard.advice import LIBRARIES, advice_for
 from converse_harness.intercept.guard.hosts import host_in, host_of, is_bedrock_host, text
 from converse_harness.intercept.registry import CURRENT_CALL, OPEN_FAKES
 from converse_harness.secrets.mask import mask
-
-_SERVER: Final = (
-    "the loopback server: use the fixture `converse_server` and give the client its `fake.environ` or `fake.url`"
-)
-_HTTPX: Final = "the httpx transport: use the fixture `converse_httpx`"
-_LIBRARIES: Final = {
-    "httpx": _HTTPX,
-    "httpx2": _HTTPX,
-    "aiohttp": _SERVER,
-    "awscrt": _SERVER,
-    "curl_cffi": _SERVER,
-    "pycurl": _SERVER,
-    "urllib3": _SERVER,
-}
-"""The transport that the error message recommends for each library. `_message` finds the library on the call stack."""
 
 _EVENTS: Final = {"socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.connect": 1, "socket.sendto": 1}
 """Maps Python's audit events to the index of the argument that contains the host or socket address."""
 
 _BLOCKED: Final = (
     "{library} tried to reach {host} while a converse-harness fake is open. That way is not answered by the fake, and "
-    "the network is closed to it. The fixture `converse` answers boto3, botocore and aiobotocore; for {library} open "
-    "{transport}.   More: converse-harness docs guard"
+    "the network is closed to it. {advice}   More: converse-harness docs transports"
 )
-
 
 _OTHER_API: Final = "{library} asked {host} for {path}, {other} The network is closed to it. {advice}"
 
@@ -64,7 +48,7 @@ def check(*hosts: object, path: str = "") -> None:
 def _message(fake: exchange.OpenFake, host: object, path: str) -> str:
     name = text(host)
     callers = [str(frame.f_globals.get("__name__")).partition(".")[0] for frame, _ in walk_stack(currentframe())]
-    library = next((each for each in callers if each in _LIBRARIES), "socket")
+    library = next((each for each in callers if each in LIBRARIES), "socket")
     if (api := other_api(path)) is not None:
         path, other = mask(path.partition("?")[0]), OTHER_API.format(api=api)
         return _OTHER_API.format(library=library, host=name, path=path, other=other, advice=OF_ITS_OWN.python)
@@ -74,7 +58,8 @@ def _message(fake: exchange.OpenFake, host: object, path: str) -> str:
         return fake.message_for(next((each for each in callers if each in ("aiobotocore", "botocore")), library), name)
     if OPEN_FAKES.newest() is None and CURRENT_CALL.get() is None:
         return exchange.OUTLIVED.format(name=threading.current_thread().name)
-    return _BLOCKED.format(library=library, host=name, transport=_LIBRARIES.get(library, _SERVER))
+    answered = OPEN_FAKES.http_answers(library) is not None
+    return _BLOCKED.format(library=library, host=name, advice=advice_for(library, answered=answered))
 
 
 def raise_blocked(error: Exception) -> None:

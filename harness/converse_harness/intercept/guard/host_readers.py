@@ -134,10 +134,17 @@ def _mark_as_failed(connection: Any, *args: Any, **more: Any) -> None:
         connection._connect_failed = True
 
 
-@_before
-def aiohttp_request(connector: object, request: Any, *args: Any, **kwargs: Any) -> Iterable[object]:
-    """Read the hosts from aiohttp's `BaseConnector.connect`, which provides the connection for each request."""
+def _in_aiohttp(connector: object, request: Any, *args: Any, **kwargs: Any) -> Iterable[object]:
     return _of_request(request.url.host, "/", request.headers.get("Host", ""))
+
+
+def _path_in_aiohttp(connector: object, request: Any, *args: Any, **kwargs: Any) -> str:
+    return str(request.url.raw_path)
+
+
+def aiohttp_request(original: Any) -> Any:
+    """Replace aiohttp's `BaseConnector.connect`, which provides the connection for each request."""
+    return _before(_in_aiohttp, path=_path_in_aiohttp)(original)
 
 
 @_before

@@ -13,8 +13,8 @@ from converse_harness.intercept.registry import OPEN_FAKES
 
 _CLOSED: Final = (
     "{library} tried to reach {host} {where}, where no fake and no recording is open: the guard of this session is on "
-    "(converse_guard = session). Take the fixture `converse` (boto3, botocore, aiobotocore), `converse_httpx` (httpx) "
-    "or `converse_server` (any other client), or let this test reach the service with "
+    "(converse_guard = session). Take the fixture `converse` (boto3, botocore, aiobotocore, httpx, httpx2, aiohttp) or "
+    "`converse_server` (any other client), or let this test reach the service with "
     '@pytest.mark.converse(guard="off").   More: converse-harness docs guard the-whole-session'
 )
 

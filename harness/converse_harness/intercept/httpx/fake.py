@@ -14,11 +14,13 @@ from typing import Any, Final, NoReturn, cast
 
 import httpx
 
+from converse_harness.endpoint.own_answers.unknown_paths import other_api
 from converse_harness.errors import TransportError
-from converse_harness.intercept.exchange import RefusingFake
+from converse_harness.intercept.exchange import OpenFake, RefusingFake
 from converse_harness.intercept.fake import Fake
 from converse_harness.intercept.guard.hosts import is_bedrock_host
-from converse_harness.intercept.httpx.transports import ask, ask_async, capturing, recording_is_on, recording_transport
+from converse_harness.intercept.http.requests import http_answers, recording_is_on
+from converse_harness.intercept.httpx.transports import ask, ask_async, recording_transport, responder
 from converse_harness.intercept.registry import OPEN_FAKES
 
 _NOT_BOTO: Final = (
@@ -26,6 +28,8 @@ _NOT_BOTO: Final = (
     "clients. Use "
     "the fixture `converse` (beside converse_httpx, if the agent uses both)"
 )
+
+_LIBRARIES: Final = frozenset({"httpx", "httpx2"})
 
 _UNHOOKED: Final = (
     "cannot open a fake of the httpx transport: respx {respx} with httpcore {httpcore} is not as expected: {found}. "
@@ -75,21 +79,21 @@ class HttpxFake(Fake):
 
     def transport_for(self, library: ModuleType) -> Any:
         """Return a transport for a client of `library`: `httpx2.Client(transport=fake.transport_for(httpx2))`."""
-        return recording_transport(library, self)
+        return recording_transport(library, self.core)
 
     def async_transport_for(self, library: ModuleType) -> Any:
         """Return a transport for an asynchronous client of `library`, which is httpx or httpx2."""
-        return recording_transport(library, self)
+        return recording_transport(library, self.core)
 
     @contextmanager
     def _transport(self) -> Generator[None, None, None]:
         routes: list[_Route] = []
         try:
-            with OPEN_FAKES.opened(RefusingFake(_NOT_BOTO, self.core), boto=False):
+            http = http_answers(self.core)._replace(libraries=_LIBRARIES, by_respx=True)
+            with OPEN_FAKES.opened(RefusingFake(_NOT_BOTO, self.core), boto=False, http=http):
                 try:
                     OPEN_FAKES.locked(lambda: _enter(self, routes))
-                    with capturing(self, respx=True):
-                        yield
+                    yield
                 finally:
                     OPEN_FAKES.locked(lambda: _leave(routes))
         finally:
@@ -153,15 +157,15 @@ class _Route:
         """Answer an asynchronous client. If other routers must answer, raise the exception of `_to_the_others`."""
         return cast("httpx.Response", await ask_async(httpx, self._fake_for(request), request, self._to_the_others))
 
-    def _fake_for(self, request: httpx.Request) -> Fake:
+    def _fake_for(self, request: httpx.Request) -> OpenFake:
         """Return the fake of this router, if this router must answer the request.
 
-        The router must not answer if the host is not a Bedrock host, or if the newest open fake for httpx forwards its
-        calls. Then `_to_the_others` raises an exception.
+        The router must not answer if the host is not a Bedrock host, if the path belongs to another API of Bedrock, or
+        if the newest open fake for httpx forwards its calls. Then `_to_the_others` raises an exception.
         """
-        if not is_bedrock_host(request.url.host) or recording_is_on():
+        if not is_bedrock_host(request.url.host) or other_api(request.url.path) is not None or recording_is_on():
             self._to_the_others(request)
-        return self._fake
+        return responder(self._fake.core)
 
     def _to_the_others(self, request: httpx.Request) -> NoReturn:
         """Raise an exception, so that respx asks the test's own routers next, or the network if there are none."""

@@ -1,38 +1,25 @@
-"""Choose the fake for each httpx request, and make the transports that send requests to fakes.
+"""The transports of httpx and httpx2 that send requests to fakes: those of single clients, and the patched ones.
 
-While a recording fake is open, a request is forwarded and captured if it goes to a Bedrock host, to an endpoint URL
-from the environment, or to the fake's `upstream`. A request to another host is captured only if its client uses
-`recorder.httpx_transport`. The same is true for a client whose transport is not one of httpx's own.
+A client whose transport is not one of httpx's own reaches a fake only through a transport of the fake.
 """
 
 from __future__ import annotations
 
 import math
-import os
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import cache, partial
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
-from urllib.parse import urlsplit
+from typing import Any, Final, cast
 
-from converse_harness.endpoint.operations import route
 from converse_harness.errors import ReplyError
-from converse_harness.intercept import exchange
-from converse_harness.intercept.capture import FORWARDED, Capture, CapturingBody, forwarding
-from converse_harness.intercept.clients import ENDPOINTS
-from converse_harness.intercept.exchange import ResponseReader, TransportExchange, headers
-from converse_harness.intercept.fake import Fake
-from converse_harness.intercept.guard.hosts import is_bedrock_host
+from converse_harness.intercept.capture import Capture, CapturingBody, forwarding
+from converse_harness.intercept.exchange import OpenFake, ResponseReader, TransportExchange, headers, refuse
+from converse_harness.intercept.http.requests import fake_for, from_operation_on
 from converse_harness.intercept.patches import replacement
-from converse_harness.intercept.registry import CURRENT_CALL
+from converse_harness.intercept.registry import OPEN_FAKES
 from converse_harness.stream.http import Request
-
-if TYPE_CHECKING:
-    from converse_harness.recordings.record.write import AnyExchange
 
 _FAILURES: Final = {
     "connection refused": ("ConnectError", "[Errno 111] Connection refused"),
@@ -77,15 +64,9 @@ def _error(httpx: Any, named: tuple[str, str], request: Any) -> Exception:
 
 
 def read(request: Any) -> Request:
-    """Convert an httpx request, whose body must have been read, to a Request.
-
-    A path prefix before the path of the Bedrock operation, for example that of a gateway, is removed.
-    """
+    """Convert an httpx request, whose body must have been read, to a Request."""
     target = request.url.raw_path.decode("ascii")
-    whole = Request(request.method, target, tuple(_pairs(request.headers)), request.content)
-    starts = (at for at, character in enumerate(target.partition("?")[0]) if character == "/")
-    below = (replace(whole, target=target[at:]) for at in starts)
-    return next((each for each in below if route(each) is not None), whole)
+    return from_operation_on(Request(request.method, target, tuple(_pairs(request.headers)), request.content))
 
 
 def response_of(httpx: Any, exchange: TransportExchange, request: Any, started: float) -> Any:
@@ -177,105 +158,27 @@ _NOT_OPEN: Final = (
     "has not begun: make the client anew for each fake, with the transport of that fake"
 )
 
-_PORTS: Final = {"http": 80, "https": 443}
-"""Maps each URL scheme to its default port."""
+
+def responder(fake: OpenFake) -> OpenFake:
+    """Return what answers the requests over a transport of `fake`. Raises BlockedConnection if it is not open."""
+    answers = OPEN_FAKES.http_responder(fake)
+    if answers is None:
+        raise refuse(fake, _NOT_OPEN)
+    return answers
 
 
-class _HttpxRegistration(NamedTuple):
-    """An open fake that gets httpx requests, and the id of the process that opened it.
-
-    `upstream` is the URL that replaces Bedrock, or "". `respx`: the fake answers httpx clients through respx. The
-    patched transports of httpx then use this fake only while it records.
-    """
-
-    fake: Fake
-    upstream: str
-    respx: bool
-    process: int
-
-
-_open: list[_HttpxRegistration] = []
-"""The open fakes for httpx, newest first. Loops iterate over a copy, because other threads may change the list."""
-
-
-@contextmanager
-def capturing(fake: Fake, upstream: str = "", *, respx: bool = False) -> Generator[None, None, None]:
-    """During the `with` block, give the fake the requests of httpx and httpx2 that go to Bedrock or to `upstream`.
-
-    Raises ReplyError if `upstream` is not a URL.
-    """
-    entry = _HttpxRegistration(fake, _address_of(upstream), respx, os.getpid())
-    if upstream and not entry.upstream:
-        raise ReplyError(
-            f"upstream={upstream!r}: the URL of what answers in place of Bedrock, http://127.0.0.1:8080 perhaps."
-        )
-    try:
-        _open.insert(0, entry)
-        yield
-    finally:
-        _open.remove(entry)
-
-
-def recording_is_on() -> bool:
-    """Whether the newest fake for httpx forwards calls to the real service. If so, older fakes do not answer."""
-    return any(opened.fake.core.records for opened in _open[:1])
-
-
-def _address_of(url: str) -> str:
-    """Return an HTTP URL with its port and a final slash, so that prefixes can be compared; "" for any other text."""
-    with suppress(ValueError):  # urlsplit cannot parse the URL
-        parts = urlsplit(url)
-        if parts.hostname and parts.scheme in _PORTS:
-            port = parts.port or _PORTS[parts.scheme]
-            return f"{parts.scheme}://{parts.hostname}:{port}{parts.path.rstrip('/')}/"
-    return ""
-
-
-def _is_for_bedrock(url: Any, opened: _HttpxRegistration) -> bool:
-    """Whether the URL has a Bedrock host, or begins with the fake's `upstream`.
-
-    For a recording fake, this is also true of a URL that begins with an endpoint URL from the environment.
-    """
-    path: str = url.raw_path.decode("ascii").partition("?")[0]
-    address = f"{url.scheme}://{url.host}:{url.port or _PORTS.get(url.scheme)}{path}/"
-    from_environment = (_address_of(os.environ.get(name, "")) for name in ENDPOINTS if opened.fake.core.records)
-    upstreams = filter(None, (opened.upstream, *from_environment))  # a variable that is unset or invalid is ignored
-    return is_bedrock_host(url.host) or any(map(address.startswith, upstreams))
-
-
-def _exchange_of(fake: Fake, request: Any) -> AnyExchange:
-    """Send a request to the fake and return the exchange. The request's body must have been read.
-
-    Raises BlockedConnection if the fake is not open in this process.
-    """
-    opened = next((opened for opened in tuple(_open) if opened.fake is fake), None)
-    if opened is None:
-        raise exchange.refuse(fake.core, _NOT_OPEN)
-    if opened.process != os.getpid():
-        raise exchange.refuse(fake.core, exchange.FORKED.format(child=os.getpid(), parent=opened.process))
-    return fake.core.exchange(read(request))
-
-
-def _fake_for(request: Any, transport: Any) -> Fake | None:
-    """Return the fake that must get a request of the patched httpx transport `transport`: the newest fake.
-
-    Return None if the request is not for Bedrock, or if respx or another transport of the harness handles the request.
-    """
-    opened = next(iter(_open), None)
-    if opened is None or not _is_for_bedrock(request.url, opened):
-        return None
-    if opened.fake.core.records:
-        # If another transport of ours is forwarding this call, that transport captures the call.
-        return opened.fake if FORWARDED.get() is None and CURRENT_CALL.get() is None else None
-    # If `respx` is set, respx answers the clients of httpx, but not those of httpx2.
-    return None if opened.respx and library_of(transport).__name__ == "httpx" else opened.fake
+def _fake_for(request: Any, transport: Any) -> OpenFake | None:
+    """Return the fake that must get a request of the patched httpx transport `transport`; None for the network."""
+    url = request.url
+    port = url.port or {"http": 80, "https": 443}.get(url.scheme)
+    return fake_for(library_of(transport).__name__, url.scheme, url.host, port, url.raw_path.decode("ascii"))
 
 
 _LIBRARIES: Final = ("httpx", "httpx2")
 """The libraries whose transports can be wrapped."""
 
 
-def recording_transport(library: ModuleType, fake: Fake, inner: Any = None, method: str = "handle_request") -> Any:
+def recording_transport(library: ModuleType, fake: OpenFake, inner: Any = None, method: str = "handle_request") -> Any:
     """Make a transport of the library for one client. The transport sends every request to the fake.
 
     A forwarded request goes to the transport `inner`, or to the network if `inner` is None. Raises ReplyError if
@@ -305,7 +208,7 @@ class _HttpxTransport:
     the first forwarded request. The class works in blocking and asynchronous clients.
     """
 
-    def __init__(self, httpx: Any, fake: Fake, inner: Any) -> None:
+    def __init__(self, httpx: Any, fake: OpenFake, inner: Any) -> None:
         self._httpx = httpx
         self._fake = fake
         self._inner = inner
@@ -317,7 +220,7 @@ class _HttpxTransport:
             self._inner = self._inner or self._httpx.HTTPTransport()
             return self._inner.handle_request(request)
 
-        return ask(self._httpx, self._fake, request, send)
+        return ask(self._httpx, responder(self._fake), request, send)
 
     async def handle_async_request(self, request: Any) -> Any:
         """Handle one request. httpx calls this method in an asynchronous client."""
@@ -326,7 +229,7 @@ class _HttpxTransport:
             self._inner = self._inner or self._httpx.AsyncHTTPTransport()
             return await self._inner.handle_async_request(request)
 
-        return await ask_async(self._httpx, self._fake, request, send)
+        return await ask_async(self._httpx, responder(self._fake), request, send)
 
     def __enter__(self) -> Any:
         if self._inner is not None:
@@ -357,14 +260,14 @@ class _HttpxTransport:
             await self._inner.aclose()
 
 
-def ask(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], Any]) -> Any:
+def ask(httpx: Any, fake: OpenFake, request: Any, send: Callable[[Any], Any]) -> Any:
     """Return the fake's response to a request, or the response of `send` if the call is forwarded.
 
     Raises httpx's exception for a scripted connection failure.
     """
     request.read()
     started = time.monotonic()
-    exchange = _exchange_of(fake, request)
+    exchange = fake.exchange(read(request))
     if exchange.captured is not None:
         with forwarding(exchange, exchange.captured) as capture:
             return with_capture(httpx, send(request), capture)
@@ -373,19 +276,19 @@ def ask(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], Any]) -> Any
     return response_of(httpx, exchange, request, started)
 
 
-async def ask_async(httpx: Any, fake: Fake, request: Any, send: Callable[[Any], Awaitable[Any]]) -> Any:
+async def ask_async(httpx: Any, fake: OpenFake, request: Any, send: Callable[[Any], Awaitable[Any]]) -> Any:
     """Answer or forward a request of an asynchronous client, as `ask` does for a blocking client.
 
     Scripted functions run in a worker thread.
     """
     await request.aread()
     started = time.monotonic()
-    if fake.core.runs_functions:
+    if fake.runs_functions:
         from anyio.to_thread import run_sync  # httpx depends on anyio
 
-        exchange = await run_sync(_exchange_of, fake, request)
+        exchange = await run_sync(fake.exchange, read(request))
     else:
-        exchange = _exchange_of(fake, request)
+        exchange = fake.exchange(read(request))
     if exchange.captured is not None:
         with forwarding(exchange, exchange.captured) as capture:
             return with_capture(httpx, await send(request), capture)

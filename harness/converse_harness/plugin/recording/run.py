@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -130,17 +129,14 @@ class RecordingRun:
         """
         if self._fakes:
             return
-        from converse_harness.intercept.httpx.transports import capturing
         from converse_harness.intercept.in_process import BotoFake
 
-        fake, transports = BotoFake(**settings_of(self.item)), ExitStack()
+        fake = BotoFake(**settings_of(self.item))
         own_fakes(self.item).append(fake)
         self.give(fake)
         self.item.addfinalizer(fake.core.check_problems)  # the teardown of other fixtures may cause problems
-        self.item.addfinalizer(transports.close)
-        transports.callback(fake.close)
+        self.item.addfinalizer(fake.close)
         fake.open()
-        transports.enter_context(capturing(fake))
 
     def advise(self, call: pytest.CallInfo[None], error: BaseException) -> None:
         """Add advice to an error of the test, and shorten the traceback of a fixture's error.

@@ -1,0 +1,1 @@
+"""aiohttp in this process: a connection in memory, below all that is aiohttp's own."""

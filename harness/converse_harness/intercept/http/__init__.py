@@ -1,0 +1,1 @@
+"""What the transports of all HTTP libraries of this process have in common."""
