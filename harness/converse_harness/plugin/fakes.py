@@ -40,6 +40,7 @@ class FakesOfTests:
         recorded: RecordedTests | None = item.config.pluginmanager.get_plugin(settings.RECORDED)
         if recorded is not None:
             recorded.give(fake)
+        settings.set_environ(item, fake)
         if not self._keeps_patches and settings.chosen(item.config, "patches") == "session":
             from converse_harness.intercept.registry import OPEN_FAKES
 

@@ -71,7 +71,8 @@ MARKER: Final = "converse_recording"
 RECORDED: Final = "converse_recorded"
 """The name under which the hooks that record tests are registered as a plugin of pytest."""
 
-_ONLY_INI: Final[Mapping[str, tuple[Literal["string", "linelist"], str | list[str], str]]] = {
+_ONLY_INI: Final[Mapping[str, tuple[Literal["string", "linelist", "bool"], str | list[str] | bool, str]]] = {
+    "environ": ("bool", False, "whether a test with a fake has dummy AWS keys and a region in its environment"),
     "model": ("string", "", "the model id that the fixture converse_model returns"),
     "models": ("linelist", [], f"{SETTINGS['models'].plain}: lines GLOB = MODEL"),
     "recordings": ("string", "recordings", "the folder of recordings, relative to rootdir"),
@@ -83,7 +84,7 @@ _ONLY_INI: Final[Mapping[str, tuple[Literal["string", "linelist"], str | list[st
 }
 """Maps each setting that only the ini file has to its type, its default and its meaning."""
 
-OF_TEST: Final = ("guard", "rerun")
+OF_TEST: Final = ("guard", "rerun", "environ")
 """The arguments of the marker `converse` that are settings of the test itself, and not of its fakes."""
 
 MARKED: Final = (*(name for name, setting in SETTINGS.items() if "marker" in setting.where), *OF_TEST)
@@ -169,6 +170,15 @@ def models_of(config: pytest.Config) -> dict[str, str]:
 def of_test(item: pytest.Item, name: str, default: object) -> object:
     """Return an argument of the closest marker `converse` that has this argument; `default` if no marker has it."""
     return next((each.kwargs[name] for each in item.iter_markers("converse") if name in each.kwargs), default)
+
+
+def set_environ(item: pytest.Item, fake: Fake) -> None:
+    """Set `fake.environ` for a test, if the setting `environ` is on. A fake that records needs the real keys."""
+    if of_test(item, "environ", item.config.getini("converse_environ")) and not fake.core.records:
+        patch = pytest.MonkeyPatch()
+        item.addfinalizer(patch.undo)
+        for name, value in fake.environ.items():
+            patch.setenv(name, value)
 
 
 def own_fakes(item: pytest.Item) -> list[Fake]:
@@ -318,7 +328,7 @@ def marked_with(node: pytest.Item | pytest.Collector) -> dict[str, Any]:
         guards = tuple(OF_RUN["guard"][1])
         guard = Allowed(guards.__contains__, f"one of {str(guards)[1:-1]}.")
         try:
-            check_settings(marked, _MARKER, {"guard": guard, "rerun": YES_OR_NO})
+            check_settings(marked, _MARKER, {"guard": guard, "rerun": YES_OR_NO, "environ": YES_OR_NO})
         except ReplyError as error:
             raise pytest.UsageError(str(error)) from None
     return marked

@@ -17,7 +17,15 @@ from converse_harness.intercept.fake import Fake
 from converse_harness.plugin.frames import hide_clients, with_causes
 from converse_harness.plugin.recording.owners import arguments_of, relative, shown
 from converse_harness.plugin.recording.tally import Tally
-from converse_harness.plugin.settings import MARKER, chosen, own_fakes, record_setting, refuse_inside_given, settings_of
+from converse_harness.plugin.settings import (
+    MARKER,
+    chosen,
+    own_fakes,
+    record_setting,
+    refuse_inside_given,
+    set_environ,
+    settings_of,
+)
 from converse_harness.recordings import names
 from converse_harness.recordings.play.play import Recording
 from converse_harness.recordings.record.write import SessionWriter
@@ -134,6 +142,7 @@ class RecordingRun:
         fake = BotoFake(**settings_of(self.item))
         own_fakes(self.item).append(fake)
         self.give(fake)
+        set_environ(self.item, fake)
         self.item.addfinalizer(fake.core.check_problems)  # the teardown of other fixtures may cause problems
         self.item.addfinalizer(fake.close)
         fake.open()
