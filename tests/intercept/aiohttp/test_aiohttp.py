@@ -11,7 +11,7 @@ import gc
 import json
 import warnings
 import weakref
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ URL = BEDROCK + PATH
 STREAM = f"{URL}-stream"
 BODY: dict[str, Any] = {"messages": [{"role": "user", "content": [{"text": "hello"}]}]}
 
-Scenario = Callable[[str], Awaitable[Any]]
+Scenario = Callable[[str], Coroutine[Any, Any, Any]]
 """What a client does at a base URL."""
 
 
