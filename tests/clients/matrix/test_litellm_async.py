@@ -1,4 +1,4 @@
-"""litellm in the matrix, awaited: on aiohttp, over a socket."""
+"""litellm in the matrix, awaited: on aiohttp, in process."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ pytestmark = [pytest.mark.filterwarnings(warning) for warning in WARNINGS]
 
 class _LitellmAsync(MatrixContract):
     client = "litellm_async"
-    transport = "server"
+    transport = "boto"
     errors = ERRORS
 
     async def consume(self, target: Target) -> Outcome:
         forget_clients()
         try:
-            return await self.answer({**asked(target), "api_base": target.url})
+            return await self.answer({**asked(target)})
         finally:
             await close_litellm_async_clients()  # type: ignore[no-untyped-call]  # the only untyped one of litellm here
 

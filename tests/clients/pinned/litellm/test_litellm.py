@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -13,7 +14,7 @@ import openai
 import pytest
 from litellm.llms.custom_httpx.async_client_cleanup import close_litellm_async_clients
 
-from converse_harness import ConverseServer, HttpxFake
+from converse_harness import ConverseServer, Fake, HttpxFake, fake_converse, reply
 from converse_harness.intercept.clients import ACCOUNT
 from tests.clients.scenarios import (
     CASES,
@@ -138,15 +139,17 @@ class Way:
     """How litellm is called, and by which transport it is answered; awaited it uses aiohttp by default."""
 
     ask: Ask
-    in_process: bool = False
+    fake: Callable[..., Fake] | None = None
+    """Opens a fake of this process; None if the server answers."""
     no_aiohttp: bool = False
 
 
 WAYS: Final = {
     "sync, server": Way(ask),
     "async, server": Way(ask_async),
-    "sync, in process": Way(ask, in_process=True),
-    "async on httpx, in process": Way(ask_async, in_process=True, no_aiohttp=True),
+    "sync, in process": Way(ask, fake_converse),
+    "async, in process": Way(ask_async, fake_converse),
+    "async on httpx, in process": Way(ask_async, HttpxFake, no_aiohttp=True),
 }
 
 
@@ -157,7 +160,25 @@ def test_scenario(
 ) -> None:
     litellm.in_memory_llm_clients_cache.cache_dict.clear()  # it keeps clients, with their transport
     monkeypatch.setattr(litellm, "disable_aiohttp_transport", way.no_aiohttp)
-    if way.in_process:
+    if way.fake is not None:
         for variable, value in ACCOUNT.items():
             monkeypatch.setenv(variable, value)
-    run(name, operation, HttpxFake if way.in_process else converse_server.script, way.ask, DEVIATIONS)
+    run(name, operation, way.fake or converse_server.script, way.ask, DEVIATIONS)
+
+
+def test_a_client_from_before_the_fake_is_answered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client that litellm keeps is one of httpx over a session of aiohttp: that is one call, not two."""
+    litellm.in_memory_llm_clients_cache.cache_dict.clear()
+    for variable, value in ACCOUNT.items():
+        monkeypatch.setenv(variable, value)
+
+    async def texts() -> list[Any]:
+        found: list[Any] = []
+        for text in ("first", "second"):
+            with fake_converse(reply.text(text)) as fake:
+                found.append((await litellm.acompletion(**ASKED)).choices[0].message.content)
+                assert len(fake.calls) == 1
+        await close_litellm_async_clients()  # type: ignore[no-untyped-call]
+        return found
+
+    assert asyncio.run(texts()) == ["first", "second"]
