@@ -25,9 +25,7 @@ def test_each_framework_has_a_suite() -> None:
 @each_framework
 def test_the_suite_has_the_line_that_the_page_tells_of_and_no_other(framework: Framework) -> None:
     lines = {line.strip() for line in framework.suite.splitlines() if re.search(SET_UP, line)}
-    of_the_server = {line for line in lines if line.startswith("with converse_server.script(")}  # it has an address
-    allowed = {framework.line, "from unittest.mock import patch"} if framework.line else set[str]()
-    assert lines - of_the_server == allowed
+    assert lines == ({framework.line} if framework.line else set[str]())
 
 
 @each_framework

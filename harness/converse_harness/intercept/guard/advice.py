@@ -5,28 +5,48 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple
 
-Fixture = Literal["converse", "converse_server"]
+Fixture = Literal["converse", "converse_httpx", "converse_server"]
 
 
 class AnsweredClients(NamedTuple):
-    """Libraries whose clients one fixture answers.
+    """Clients that one fixture answers; `fixture` is None if none does.
 
-    `libraries` are the names of their top-level packages. `who` are the clients, for readers of the documentation.
+    `who` are the clients, and `how` is what they need, in the words of the documentation. `libraries` are the names of
+    top-level packages by which the guard recognises them.
     """
 
     who: str
-    libraries: tuple[str, ...]
-    fixture: Fixture
+    fixture: Fixture | None
+    how: str
+    libraries: tuple[str, ...] = ()
 
+
+_URL: Final = "give the client `fake.environ` or `fake.url`"
 
 CLIENTS: Final = (
-    AnsweredClients("boto3, botocore, aiobotocore", ("botocore", "aiobotocore"), "converse"),
     AnsweredClients(
-        "httpx, httpx2, aiohttp, and what sends requests over them", ("httpx", "httpx2", "aiohttp"), "converse"
+        "boto3, botocore, aiobotocore, and what is built on them", "converse", "nothing", ("botocore", "aiobotocore")
     ),
-    AnsweredClients("awscrt (AWS's SDK for Python)", ("awscrt",), "converse_server"),
-    AnsweredClients("curl_cffi, pycurl", ("curl_cffi", "pycurl"), "converse_server"),
-    AnsweredClients("urllib3, requests", ("urllib3",), "converse_server"),
+    AnsweredClients(
+        "httpx, httpx2, aiohttp, and what is built on them, such as litellm",
+        "converse",
+        "nothing, if the request goes to a host of Bedrock",
+        ("httpx", "httpx2", "aiohttp"),
+    ),
+    AnsweredClients(
+        "a client of httpx or httpx2 that is given its transport",
+        "converse_httpx",
+        "`transport=`, whatever its host is",
+    ),
+    AnsweredClients("requests, urllib3", "converse_server", _URL, ("urllib3",)),
+    AnsweredClients("curl_cffi, pycurl", "converse_server", _URL, ("curl_cffi", "pycurl")),
+    AnsweredClients(
+        "AWS's SDK for Python on awscrt", "converse_server", f"{_URL}; its C code cannot be hooked", ("awscrt",)
+    ),
+    AnsweredClients("clients in other processes, and in other languages", "converse_server", _URL),
+    AnsweredClients(
+        "the clients of OpenAI and Anthropic", None, "[another API](#other-apis-of-bedrock): give it a mock of its own"
+    ),
 )
 
 _FIXTURES: Final[Mapping[str, Fixture]] = {name: row.fixture for row in CLIENTS for name in row.libraries}

@@ -42,8 +42,7 @@ then an answer.
 AFTER_THE_TABLE: Final = """\
 Strands Agents, LangChain, Pydantic AI, LiteLLM and the SDKs are not in this table: [the matrix](matrix.md) shows what
 they do with every case. A framework that is in neither table usually uses one of the clients of the matrix. The page on
-[transports](transports.md) names the fixture for each client. A framework that calls LiteLLM asynchronously
-(`acompletion`) needs [`converse_server`](server.md).
+[transports](transports.md) names the fixture for each client.
 
 ## Nothing but the fixture
 
@@ -73,37 +72,31 @@ Notes on some of the frameworks:
 """
 
 ONE_LINE: Final = """\
-## One line
+## One setting
 
-Some frameworks look for keys themselves. If they find none, they raise an error before they make a client.
-`converse.environ` has dummy keys and a region, but no endpoint. Set these variables for each test, in your
-`conftest.py`:
+Some frameworks look for keys themselves. If they find none, they raise an error before they make a client. With this
+setting, a test with a fake has dummy keys and a region in its environment:
 
-<!-- example: file=conftest.py -->
-```python
-import os
-from unittest.mock import patch
-
-import pytest
-
-
-@pytest.fixture(autouse=True)
-def dummy_keys(converse):
-    with patch.dict(os.environ, converse.environ):
-        yield
+```ini
+[pytest]
+converse_environ = true
 ```
 
-Then code that looks for keys finds these dummy keys, in each test:
+The marker `@pytest.mark.converse(environ=True)` does the same for one test, class or module. The code under test then
+finds these dummy keys:
 
 ```python
 import boto3
+import pytest
 
 
+@pytest.mark.converse(environ=True)
 def test_finds_keys(converse):
     assert boto3.Session().get_credentials() is not None
 ```
 
-Without this fixture, these frameworks raise an error:
+The setting is off by default, because some libraries are tested without keys on purpose. Without it, these frameworks
+raise an error:
 """
 
 WRONG: Final = """\
@@ -179,9 +172,7 @@ def _table(tried: list[Framework]) -> Iterator[str]:
         packages = ", ".join(requirement.replace("==", " ") for requirement in framework.requires)
         seen = ", ".join(SCENARIOS[test] for test in SCENARIOS if test in framework.tests)
         wrong = "[errors](#what-they-do-wrong)" if framework.wrong else ""
-        needs = f"[one line](#one-line): `{framework.line.removesuffix(':')}`" if framework.line else "nothing"
-        if "fake." in framework.line:
-            needs = f"[`converse_server`](server.md) and {needs}"
+        needs = "[one setting](#one-setting)" if framework.line else "nothing"
         cells = [framework.title, packages, framework.python, needs, ", ".join(filter(None, (seen, wrong)))]
         yield f"| {' | '.join(cells)} | {framework.seen} |"
 

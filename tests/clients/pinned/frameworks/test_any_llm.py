@@ -2,14 +2,13 @@
 
 import asyncio
 import json
-import os
-from unittest.mock import patch
 
 import pytest
 from any_llm import acompletion, completion
 
 from converse_harness import reply
 
+pytestmark = pytest.mark.converse(environ=True)
 MODEL = "bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0"
 TOOL = {
     "type": "function",
@@ -19,12 +18,6 @@ TOOL = {
         "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
     },
 }
-
-
-@pytest.fixture(autouse=True)
-def dummy_keys(converse):
-    with patch.dict(os.environ, converse.environ):
-        yield
 
 
 def ask(question):

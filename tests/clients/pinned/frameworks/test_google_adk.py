@@ -1,8 +1,6 @@
 """An agent of Google's Agent Development Kit, tested as its users test one. It asks through litellm, over aiohttp."""
 
 import asyncio
-import os
-from unittest.mock import patch
 
 import pytest
 from google.adk.agents import LlmAgent
@@ -13,19 +11,13 @@ from google.genai.types import Content, Part
 
 from converse_harness import reply
 
+pytestmark = pytest.mark.converse(environ=True)
 MODEL = "bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0"
 
 
 def get_weather(city: str) -> str:
     """Look up the weather."""
     return f"18 °C in {city}"
-
-
-@pytest.fixture
-def fake(converse_server):
-    fake = converse_server.script()
-    with patch.dict(os.environ, fake.environ):
-        yield fake
 
 
 async def events_of(question, *tools, mode=StreamingMode.NONE, **settings):
@@ -42,30 +34,30 @@ def texts(events):
     return [part.text for event in events for part in event.content.parts if part.text]
 
 
-def test_text(fake):
-    fake.script(reply.text("Zürich"))
+def test_text(converse):
+    converse.script(reply.text("Zürich"))
     assert texts(asyncio.run(events_of("Where to?"))) == ["Zürich"]
-    (call,) = fake.calls
+    (call,) = converse.calls
     assert call.last_user_text == "Where to?"
 
 
-def test_stream(fake):
-    fake.script(reply.text("One fine day in May."))
+def test_stream(converse):
+    converse.script(reply.text("One fine day in May."))
     *pieces, last = texts(asyncio.run(events_of("When?", mode=StreamingMode.SSE)))
     assert len(pieces) > 1
     assert "".join(pieces) == last == "One fine day in May."
-    assert [call.operation for call in fake.calls] == ["ConverseStream"]
+    assert [call.operation for call in converse.calls] == ["ConverseStream"]
 
 
-def test_tool_loop(fake):
-    fake.script(reply.tool_use("get_weather", {"city": "Bern"}), reply.text("18 °C"))
+def test_tool_loop(converse):
+    converse.script(reply.tool_use("get_weather", {"city": "Bern"}), reply.text("18 °C"))
     assert texts(asyncio.run(events_of("How warm is it in Bern?", get_weather)))[-1] == "18 °C"
-    asked, answered = fake.calls
+    asked, answered = converse.calls
     assert asked.tool_names == ["get_weather"]
     assert "18 °C in Bern" in str(answered.tool_results)
 
 
-def test_throttled(fake):
-    fake.script(reply.throttled(), reply.text("ok"))
+def test_throttled(converse):
+    converse.script(reply.throttled(), reply.text("ok"))
     assert texts(asyncio.run(events_of("Are you there?", num_retries=1))) == ["ok"]
-    assert [call.status for call in fake.calls] == [429, 200]
+    assert [call.status for call in converse.calls] == [429, 200]

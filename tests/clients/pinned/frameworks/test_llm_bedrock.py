@@ -1,18 +1,11 @@
 """A program on Simon Willison's llm with its plugin llm-bedrock, tested as its users test one."""
 
-import os
-from unittest.mock import patch
-
 import llm
 import pytest
 
 from converse_harness import reply
 
-
-@pytest.fixture(autouse=True)
-def dummy_keys(converse):
-    with patch.dict(os.environ, converse.environ):
-        yield
+pytestmark = pytest.mark.converse(environ=True)
 
 
 @pytest.fixture

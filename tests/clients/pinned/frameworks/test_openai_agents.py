@@ -1,14 +1,14 @@
 """A program of the OpenAI Agents SDK, tested as its users test one. It asks through litellm, over aiohttp."""
 
 import asyncio
-import os
-from unittest.mock import patch
 
 import pytest
 from agents import Agent, ModelRetrySettings, ModelSettings, Runner, function_tool, retry_policies, set_tracing_disabled
 from agents.extensions.models.litellm_model import LitellmModel
 
 from converse_harness import reply
+
+pytestmark = pytest.mark.converse(environ=True)
 
 set_tracing_disabled(True)
 
@@ -19,13 +19,6 @@ def get_weather(city: str) -> str:
     return f"18 °C in {city}"
 
 
-@pytest.fixture
-def fake(converse_server):
-    fake = converse_server.script()
-    with patch.dict(os.environ, fake.environ):
-        yield fake
-
-
 DELTA = "response.output_text.delta"
 
 
@@ -34,43 +27,43 @@ def agent(*tools):
     return Agent(name="Guide", model=model, tools=[*tools])
 
 
-def test_text(fake):
-    fake.script(reply.text("Zürich"))
+def test_text(converse):
+    converse.script(reply.text("Zürich"))
     assert Runner.run_sync(agent(), "Where to?").final_output == "Zürich"
-    (call,) = fake.calls
+    (call,) = converse.calls
     assert call.last_user_text == "Where to?"
 
 
-def test_async(fake):
-    fake.script(reply.text("Zürich"))
+def test_async(converse):
+    converse.script(reply.text("Zürich"))
     assert asyncio.run(Runner.run(agent(), "Where to?")).final_output == "Zürich"
 
 
-def test_stream(fake):
+def test_stream(converse):
     async def ask():
         streamed = Runner.run_streamed(agent(), "When?")
         events = [event async for event in streamed.stream_events()]
         return events, streamed.final_output
 
-    fake.script(reply.text("One fine day in May."))
+    converse.script(reply.text("One fine day in May."))
     events, answer = asyncio.run(ask())
     pieces = [event.data.delta for event in events if event.type == "raw_response_event" and event.data.type == DELTA]
     assert len(pieces) > 1
     assert "".join(pieces) == answer == "One fine day in May."
-    assert [call.operation for call in fake.calls] == ["ConverseStream"]
+    assert [call.operation for call in converse.calls] == ["ConverseStream"]
 
 
-def test_tool_loop(fake):
-    fake.script(reply.tool_use("get_weather", {"city": "Bern"}), reply.text("18 °C"))
+def test_tool_loop(converse):
+    converse.script(reply.tool_use("get_weather", {"city": "Bern"}), reply.text("18 °C"))
     assert Runner.run_sync(agent(get_weather), "How warm is it in Bern?").final_output == "18 °C"
-    asked, answered = fake.calls
+    asked, answered = converse.calls
     assert asked.tool_names == ["get_weather"]
     assert "18 °C in Bern" in str(answered.tool_results)
 
 
-def test_throttled(fake):
-    fake.script(reply.throttled(), reply.text("ok"))
+def test_throttled(converse):
+    converse.script(reply.throttled(), reply.text("ok"))
     again = ModelRetrySettings(max_retries=1, backoff={"initial_delay": 0}, policy=retry_policies.http_status([429]))
     patient = agent().clone(model_settings=ModelSettings(retry=again))
     assert Runner.run_sync(patient, "Are you there?").final_output == "ok"
-    assert [call.status for call in fake.calls] == [429, 200]
+    assert [call.status for call in converse.calls] == [429, 200]
