@@ -54,7 +54,7 @@ def test_which_tests_have_them(pytester: pytest.Pytester, ini: str, failed: set[
     pytester.makepyfile(TESTS.replace("DUMMIES", repr(DUMMIES)))
     pytester.makeini(f"[pytest]\n{ini}")
     result = pytester.inline_run("-p", "no:asyncio", "-p", "no:randomly")
-    assert {report.location[2] for report in result.getfailures()} == failed
+    assert {report.nodeid.rpartition("::")[2] for report in result.getfailures()} == failed
 
 
 def test_a_test_that_plays_a_recording_has_them_and_one_that_records_has_not(pytester: pytest.Pytester) -> None:

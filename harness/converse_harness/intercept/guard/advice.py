@@ -49,7 +49,7 @@ CLIENTS: Final = (
     ),
 )
 
-_FIXTURES: Final[Mapping[str, Fixture]] = {name: row.fixture for row in CLIENTS for name in row.libraries}
+_FIXTURES: Final[Mapping[str, Fixture | None]] = {name: row.fixture for row in CLIENTS for name in row.libraries}
 
 LIBRARIES: Final = frozenset(_FIXTURES) - {"botocore", "aiobotocore"}
 """The names by which the guard recognises an HTTP library on the call stack."""
