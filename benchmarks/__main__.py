@@ -18,7 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-from benchmarks.in_process import calls, conversations, growth, memory, parts, properties, recordings, streams
+from benchmarks.in_process import asynchronous, calls, conversations, growth, memory, parts, properties, recordings, streams
 from benchmarks.instructions import count
 from benchmarks.pytests import rivals, startup, suite
 from benchmarks.rows import HEAD, Row, Subject, measure, table
@@ -29,6 +29,7 @@ SUBJECTS: Final[Mapping[str, Callable[[], Iterable[Row]]]] = {
     "instructions": count.rows,
     "streams": streams.rows,
     "calls": calls.rows,
+    "asynchronous": asynchronous.rows,
     "conversations": conversations.rows,
     "memory": memory.rows,
     "growth": growth.rows,

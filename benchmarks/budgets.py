@@ -73,6 +73,10 @@ BUDGETS: Final[Mapping[str, Mapping[str, Budget]]] = {
         "client": Budget("a client from the harness / from botocore", "x"),
         "condition": Budget("a `when` that does not match, of 1,000", "us", 2),
     },
+    "asynchronous": {
+        "aiohttp call": Budget("a Converse call over aiohttp, beyond a null server in memory", "ms", 0.3),
+        "aiohttp stream": Budget("... a stream with a tool use", "ms"),
+    },
     "conversations": {
         "agent": Budget("call 200 of an agent with 20 tools, beyond the client's own", "ms", 3),
         "history": Budget("a call of a tool loop of three turns, earlier answers compared / not", "x", 1.15),

@@ -66,7 +66,7 @@ class InMemoryTransport(asyncio.Transport):
         self._next: asyncio.Handle | None = None
         """The next step of the answer; None if it waits for the client, or for a thread."""
         self._is_due = False
-        """Whether the pause before the next chunk is over, and only the client is not ready."""
+        """Whether the pause before the next chunk is over."""
         self._in_steps = False
         """Whether the client reads each chunk before the next one comes, not the whole answer at once."""
         self._paused = False
@@ -106,7 +106,7 @@ class InMemoryTransport(asyncio.Transport):
         if self._forwarded is not None:
             self._forwarded.resume()
         elif self._reader is not None and self._next is None:
-            self._later(self._write_chunk if self._is_due else self._send)
+            self._later(self._send)
 
     def is_reading(self) -> bool:
         """Whether the client reads."""
@@ -134,7 +134,8 @@ class InMemoryTransport(asyncio.Transport):
         self._next = soon(step, *arguments)
 
     def _handle(self, events: list[Event]) -> None:
-        self._loop.call_soon(self._feed)  # "100 Continue"; the client is in its own `write` now
+        if out := self._http.take():  # "100 Continue"; the client is in its own `write` now
+            self._loop.call_soon(self._protocol.data_received, out)
         for event in events:
             if isinstance(event, Arrived):
                 self._later(self._ask, from_operation_on(event.request))
@@ -191,8 +192,10 @@ class InMemoryTransport(asyncio.Transport):
         elif response.wait > patience:
             self._drop()
             self._time_out()
-        else:
+        elif response.wait:
             self._later(self._begin, delay=response.wait)
+        else:
+            self._begin()
 
     def _begin(self) -> None:
         assert self._reader is not None  # `_answer` has set it
@@ -205,35 +208,35 @@ class InMemoryTransport(asyncio.Transport):
         self._send()
 
     def _send(self) -> None:
-        """Send the next chunk when it is due."""
+        """Send chunks until the client is not ready, or the next chunk is not due."""
         self._next = None
-        reader = self._reader
-        if reader is None or self._paused:
-            return
         try:
-            if reader.chunk is None:
-                reader.finish()
-                self._finish()
-            else:
-                self._later(self._write_chunk, delay=reader.pause())
+            while (reader := self._reader) is not None and not self._paused:
+                self._send_one(reader)
+                if self._next is not None:
+                    break
         except Exception as error:  # noqa: BLE001 - the scripted break, or what a function of the user has raised
             self._feed()
             self._break(error)
 
-    def _write_chunk(self) -> None:
-        self._next = None
-        reader = self._reader
-        if reader is None or reader.chunk is None:
-            return
-        self._is_due = self._paused
-        if self._is_due:
-            return
-        self._http.body(1, reader.take(reader.chunk))
-        if reader.over and reader.exchange.response.broken is None:
+    def _send_one(self, reader: ResponseReader) -> None:
+        chunk = reader.chunk
+        if chunk is None:
+            reader.finish()
             self._finish()
-            return
-        if self._in_steps and self._feed():
-            self._wait_for_the_reader()
+        elif chunk.delay and not self._is_due:
+            self._later(self._send_due, delay=reader.pause())
+        else:
+            self._is_due = False
+            self._http.body(1, reader.take(chunk))
+            if reader.over and reader.exchange.response.broken is None:
+                self._finish()
+            elif self._in_steps and self._feed():
+                self._wait_for_the_reader()
+
+    def _send_due(self) -> None:
+        """The pause before the next chunk is over."""
+        self._is_due = True
         self._send()
 
     def _wait_for_the_reader(self) -> None:
