@@ -20,7 +20,10 @@ SCENARIOS: Final = {
     "test_async": "async",
     "test_tool_use": "tool use",
     "test_tool_loop": "tool loop",
+    "test_streamed_tool_loop": "streamed tool loop",
     "test_throttled": "throttled",
+    "test_overflow": "overflow",
+    "test_guardrail": "guardrail",
 }
 """The tests that a suite may have, and what the page calls them."""
 
@@ -35,8 +38,9 @@ test project has only the setting `converse_guard = session`: no keys, no region
 the repository, in `tests/clients/pinned/frameworks/`; *seen* lists its tests. In the test **text** the framework gets
 one answer. In **conversation** the test asks a second question. In **stream** the answer is read piece by piece, and
 **async** uses the framework's asynchronous API. In **tool use** the framework returns the tool that the model chose. In
-**tool loop** the framework runs the tool, sends the result and gets a text. In **throttled** a 429 comes first, and
-then an answer.
+**tool loop** the framework runs the tool, sends the result and gets a text; in **streamed tool loop** both answers are
+streams. In **throttled** a 429 comes first, and then an answer. In **overflow** the request is too long, and in
+**guardrail** a guardrail has intervened.
 """
 
 AFTER_THE_TABLE: Final = """\

@@ -8,10 +8,12 @@ from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.models.lite_llm import LiteLlm
 from google.adk.runners import InMemoryRunner
 from google.genai.types import Content, Part
+from litellm import ContextWindowExceededError
 
 from converse_harness import reply
 
 pytestmark = pytest.mark.converse(environ=True)
+GUARDRAIL = {"guardrailIdentifier": "gr1234567890", "guardrailVersion": "1"}
 MODEL = "bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0"
 
 
@@ -61,3 +63,21 @@ def test_throttled(converse):
     converse.script(reply.throttled(), reply.text("ok"))
     assert texts(asyncio.run(events_of("Are you there?", num_retries=1))) == ["ok"]
     assert [call.status for call in converse.calls] == [429, 200]
+
+
+def test_streamed_tool_loop(converse):
+    converse.script(reply.tool_use("get_weather", {"city": "Bern"}), reply.text("18 °C"))
+    events = asyncio.run(events_of("How warm is it in Bern?", get_weather, mode=StreamingMode.SSE))
+    assert texts(events)[-1] == "18 °C"
+    assert [call.operation for call in converse.calls] == ["ConverseStream"] * 2
+
+
+def test_overflow(converse):
+    converse.script(reply.context_overflow())
+    with pytest.raises(ContextWindowExceededError):
+        asyncio.run(events_of("Read all of this."))
+
+
+def test_guardrail(converse):
+    converse.script(reply.guardrail_blocked("I may not say.", trace=False))
+    assert texts(asyncio.run(events_of("Tell me a secret.", guardrailConfig=GUARDRAIL))) == ["I may not say."]

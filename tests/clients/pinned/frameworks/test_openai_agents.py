@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from agents import Agent, ModelRetrySettings, ModelSettings, Runner, function_tool, retry_policies, set_tracing_disabled
 from agents.extensions.models.litellm_model import LitellmModel
+from litellm import ContextWindowExceededError
 
 from converse_harness import reply
 
@@ -19,6 +20,7 @@ def get_weather(city: str) -> str:
     return f"18 °C in {city}"
 
 
+GUARDRAIL = {"guardrailIdentifier": "gr1234567890", "guardrailVersion": "1"}
 DELTA = "response.output_text.delta"
 
 
@@ -67,3 +69,26 @@ def test_throttled(converse):
     patient = agent().clone(model_settings=ModelSettings(retry=again))
     assert Runner.run_sync(patient, "Are you there?").final_output == "ok"
     assert [call.status for call in converse.calls] == [429, 200]
+
+
+def test_streamed_tool_loop(converse):
+    async def ask():
+        streamed = Runner.run_streamed(agent(get_weather), "How warm is it in Bern?")
+        return [event async for event in streamed.stream_events()], streamed.final_output
+
+    converse.script(reply.tool_use("get_weather", {"city": "Bern"}), reply.text("18 °C"))
+    assert asyncio.run(ask())[1] == "18 °C"
+    assert [call.operation for call in converse.calls] == ["ConverseStream"] * 2
+    assert "18 °C in Bern" in str(converse.calls.last.tool_results)
+
+
+def test_overflow(converse):
+    converse.script(reply.context_overflow())
+    with pytest.raises(ContextWindowExceededError):
+        Runner.run_sync(agent(), "Read all of this.")
+
+
+def test_guardrail(converse):
+    converse.script(reply.guardrail_blocked("I may not say.", trace=False))
+    guarded = agent().clone(model_settings=ModelSettings(extra_args={"guardrailConfig": GUARDRAIL}))
+    assert Runner.run_sync(guarded, "Tell me a secret.").final_output == "I may not say."

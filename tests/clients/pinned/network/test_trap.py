@@ -40,15 +40,39 @@ def is_there(needed: str) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WAYS)
 def test_a_way_is_stopped_and_fails_the_test(tmp_path: Path, name: str) -> None:
-    _, needed, outcome = WAYS[name]
+    _, _, outcome = WAYS[name]
+    said, reached = tried(tmp_path, name, "refuses")
+    if outcome == "stopped":
+        assert (reached, said["out"]) == ([], "failed\n"), said["err"]
+    else:
+        assert reached, "it is stopped: say so in the table and on the page"
+
+
+LIBRARIES = ("httpx", "httpx2", "aiohttp")
+ANSWERED = [name for name, (_, needed, _) in WAYS.items() if needed in LIBRARIES and "pool" not in name]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ANSWERED)
+def test_a_client_that_is_answered_reaches_nobody(tmp_path: Path, name: str) -> None:
+    said, reached = tried(tmp_path, name, "answers")
+    assert reached == [], said["err"]
+    # Only the Host header says that a request to an address is for Bedrock. The guard refuses it.
+    assert said["out"] == ("failed\n" if "address" in name or "subprocess" in name else "passed\n"), said["err"]
+
+
+def tried(tmp_path: Path, name: str, answers: str) -> tuple[dict[str, str], list[str]]:
+    """What a way said under a fake that `answers` or `refuses`, and which hosts of Bedrock it reached."""
+    _, needed, _ = WAYS[name]
     if not namespace():
         pytest.skip("not tested: this machine allows no network namespace")
     if not is_there(needed):
         pytest.skip(f"not tested: {needed} is not installed")
     log = tmp_path / "trap.log"
     pair = [str(file) for file in certificate(tmp_path, HOST)]
+    way = [sys.executable, HERE / "ways.py", name, log, answers]
     done = subprocess.run(
-        [*namespace(), sys.executable, HERE / "trap.py", log, *pair, sys.executable, HERE / "ways.py", name, log],
+        [*namespace(), sys.executable, HERE / "trap.py", log, *pair, *way],
         check=True,
         capture_output=True,
         text=True,
@@ -57,8 +81,4 @@ def test_a_way_is_stopped_and_fails_the_test(tmp_path: Path, name: str) -> None:
     )
     said = json.loads(done.stdout)
     caught = log.read_text().partition("open\n")[2].splitlines()
-    reached = [line for line in caught if "bedrock" in line.lower()]
-    if outcome == "stopped":
-        assert (reached, said["out"]) == ([], "failed\n"), said["err"]
-    else:
-        assert reached, "it is stopped: say so in the table and on the page"
+    return said, [line for line in caught if "bedrock" in line.lower()]

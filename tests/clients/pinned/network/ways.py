@@ -1,4 +1,5 @@
-"""Ways to Bedrock, one function each, that a trap in a network of its own watches: `python ways.py NAME LOG`.
+"""Ways to Bedrock, one function each, that a trap in a network of its own watches: `python ways.py NAME LOG
+answers|refuses`; the last word is what the fake does with clients of HTTP libraries.
 
 A way is a generator: what comes before its `yield` happens before the fake is open, what comes after it, while it is.
 """
@@ -15,6 +16,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import AbstractContextManager
 from importlib import import_module
 from typing import Any, Final
 
@@ -717,14 +719,22 @@ def warm_pool_of_a_forkserver() -> Iterator[None]:
 
 
 def main() -> None:
-    from converse_harness import BlockedConnection, fake_converse
+    from converse_harness import BlockedConnection
     from converse_harness.intercept.guard import workers
+    from converse_harness.intercept.in_process import BotoFake
+    from converse_harness.intercept.registry import OPEN_FAKES
 
-    name, log = sys.argv[1:]
+    class BotoOnlyFake(BotoFake):
+        """Answers no client of an HTTP library, so that the guard has to stop it."""
+
+        def _transport(self) -> AbstractContextManager[object]:
+            return OPEN_FAKES.opened(self.core)
+
+    name, log, answers = sys.argv[1:]
     workers.arm()  # as the plugin does
     steps = WAYS[name][0]()
     next(steps)
-    fake = fake_converse()
+    fake = BotoFake(unexpected="allow", rules="off") if answers == "answers" else BotoOnlyFake()
     fake.open()
     with open(log, "a") as file:
         file.write("open\n")
