@@ -69,7 +69,7 @@ POINTS = (
     Point("aiobotocore.utils", "AioIMDSRegionProvider.provide", _ME, "boto.credentials.know_no_region"),
     # Waits and quotas of retries
     _boto("botocore.endpoint", "Endpoint._needs_retry", _RETRY, "boto.retries.with_attempts"),
-    _boto("botocore.endpoint", "time", None, "boto.retries.without_sleep"),
+    _boto("botocore.endpoint", "time", None, "boto.retries.without_call_sleep"),
     _boto("botocore.retries.bucket", "TokenBucket.acquire", _BUCKET, "boto.retries.acquire_at_once"),
     _boto("botocore.retries.quota", "RetryQuota.acquire", _QUOTA, "boto.retries.without_drain"),
     Point("aiobotocore.endpoint", "AioEndpoint._needs_retry", _RETRY, "boto.retries.with_attempts"),
@@ -83,6 +83,8 @@ POINTS = (
     ),
     Point("aiobotocore.retries.bucket", "AsyncTokenBucket.acquire", _BUCKET, "boto.retries.acquire_at_once_async"),
     Point("strands.event_loop._retry", "asyncio", None, "boto.retries.without_test_waits"),
+    Point("litellm.router_python_host", "asyncio", None, "boto.retries.without_test_waits", since="PythonHost"),
+    Point("litellm.router_python_host", "time", None, "boto.retries.without_test_sleep", since="PythonHost"),
     # Clients of httpx and httpx2. (If an HttpxFake does not record, it answers the clients of httpx through respx.)
     Point("httpx", "HTTPTransport.handle_request", _REQUEST, "httpx.transports.handle_request"),
     Point("httpx", "AsyncHTTPTransport.handle_async_request", _REQUEST, "httpx.transports.handle_async_request"),

@@ -41,14 +41,28 @@ class _Module:
         return getattr(self._real, name)
 
 
-def without_sleep(time: Any) -> Any:
-    """Replace the module `time` in `botocore.endpoint`, so that retry waits are skipped."""
+def _skips_of_test(seconds: float) -> bool:
+    return _skips(OPEN_FAKES.newest(), seconds)
 
-    def sleep(seconds: float) -> None:
-        if not _skips_of_call(seconds):
-            time.sleep(seconds)
 
-    return _Module(time, sleep)
+def _without_sleep(skips: Callable[[float], bool]) -> Callable[[Any], Any]:
+    """Make a function that replaces the module `time` in a library.
+
+    The replacement's `sleep(seconds)` does not wait if `skips(seconds)` returns True.
+    """
+
+    def replace(time: Any) -> Any:
+        def sleep(seconds: float) -> None:
+            if not skips(seconds):
+                time.sleep(seconds)
+
+        return _Module(time, sleep)
+
+    return replace
+
+
+without_call_sleep = _without_sleep(_skips_of_call)
+without_test_sleep = _without_sleep(_skips_of_test)
 
 
 def _without_async_sleep(skips: Callable[[float], bool]) -> Callable[[Any], Any]:
@@ -68,7 +82,7 @@ def _without_async_sleep(skips: Callable[[float], bool]) -> Callable[[Any], Any]
 
 
 without_call_waits = _without_async_sleep(_skips_of_call)
-without_test_waits = _without_async_sleep(lambda seconds: _skips(OPEN_FAKES.newest(), seconds))
+without_test_waits = _without_async_sleep(_skips_of_test)
 
 
 @replacement

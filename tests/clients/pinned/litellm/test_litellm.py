@@ -182,3 +182,24 @@ def test_a_client_from_before_the_fake_is_answered_once(monkeypatch: pytest.Monk
         return found
 
     assert asyncio.run(texts()) == ["first", "second"]
+
+
+def test_its_router_waits_in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    litellm.in_memory_llm_clients_cache.cache_dict.clear()
+    for variable, value in ACCOUNT.items():
+        monkeypatch.setenv(variable, value)
+    params = {"model": ASKED["model"]}
+    router = litellm.Router(model_list=[{"model_name": "m", "litellm_params": params}], num_retries=1)
+
+    async def ask() -> Any:
+        try:
+            return await router.acompletion(model="m", messages=ASKED["messages"])
+        finally:
+            await close_litellm_async_clients()  # type: ignore[no-untyped-call]
+
+    with fake_converse(reply.throttled(), reply.text("ok")) as fake:
+        assert asyncio.run(ask()).choices[0].message.content == "ok"
+    assert fake.calls[0].answered.waited > 0
+    with fake_converse(reply.throttled(), reply.text("ok")) as fake:
+        assert router.completion(model="m", messages=ASKED["messages"]).choices[0].message.content == "ok"
+    assert fake.calls[0].answered.waited > 0
