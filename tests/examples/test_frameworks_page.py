@@ -10,6 +10,8 @@ from tests.clients.pinned.frameworks.page import FOLDER, PAGE, SCENARIOS, Framew
 FRAMEWORKS: Final = list(frameworks().values())
 SET_UP: Final = r"environ|setenv|monkeypatch|aws_\w+ *=|AWS_|region|endpoint|fake_converse|\bpatch\b"
 """What a test would do to make a client find the fake."""
+OF_THE_PROGRAM: Final = "return AmazonBedrockModel("
+"""The beginning of a line that has a region as in production, because this class does not read it elsewhere."""
 
 each_framework = pytest.mark.parametrize("framework", FRAMEWORKS, ids=lambda framework: framework.name)
 
@@ -24,7 +26,8 @@ def test_each_framework_has_a_suite() -> None:
 
 @each_framework
 def test_the_suite_has_the_line_that_the_page_tells_of_and_no_other(framework: Framework) -> None:
-    lines = {line.strip() for line in framework.suite.splitlines() if re.search(SET_UP, line)}
+    found = {line.strip() for line in framework.suite.splitlines() if re.search(SET_UP, line)}
+    lines = {line for line in found if not line.startswith(OF_THE_PROGRAM)}
     assert lines == ({framework.line} if framework.line else set[str]())
 
 

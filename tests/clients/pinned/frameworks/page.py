@@ -31,26 +31,8 @@ INTRODUCTION: Final = """\
 # Agent frameworks
 
 You test a program that is built on a framework. The framework runs unchanged, as in production: it makes its own
-client, and the fixture answers this client. Each of the frameworks below was tried in an environment of its own. The
-test project has only the setting `converse_guard = session`: no keys, no region, no endpoint, no patches.
-
-*Needs* names what a test needs besides the fixture [`converse`](fixtures.md). Each framework has a small test suite in
-the repository, in `tests/clients/pinned/frameworks/`; *seen* lists its tests. In the test **text** the framework gets
-one answer. In **conversation** the test asks a second question. In **stream** the answer is read piece by piece, and
-**async** uses the framework's asynchronous API. In **tool use** the framework returns the tool that the model chose. In
-**tool loop** the framework runs the tool, sends the result and gets a text; in **streamed tool loop** both answers are
-streams. In **throttled** a 429 comes first, and then an answer. In **overflow** the request is too long, and in
-**guardrail** a guardrail has intervened.
-"""
-
-AFTER_THE_TABLE: Final = """\
-Strands Agents, LangChain, Pydantic AI, LiteLLM and the SDKs are not in this table: [the matrix](matrix.md) shows what
-they do with every case. A framework that is in neither table usually uses one of the clients of the matrix. The page on
-[transports](transports.md) names the fixture for each client.
-
-## Nothing but the fixture
-
-A suite for a framework looks like this one for Strands Agents:
+client, and the fixture [`converse`](fixtures.md) answers this client. A suite for a framework looks like this one for
+Strands Agents:
 
 ```python
 from converse_harness import reply
@@ -71,6 +53,23 @@ def test_looks_up_the_weather(converse):
     assert asked.tool_names == ["get_weather"]
     assert answered.tool_results[0]["content"] == [{"text": "18 °C in Bern"}]
 ```
+
+## Those that were tried
+
+Each of the frameworks below was tried in an environment of its own. The test project has only the setting
+`converse_guard = session`: no keys, no region, no endpoint, no patches. *Needs* names what a test needs besides the
+fixture. Each framework has a small test suite in the repository, in `tests/clients/pinned/frameworks/`; *seen* lists its
+tests. In the test **text** the framework gets one answer. In **conversation** the test asks a second question. In
+**stream** the answer is read piece by piece, and **async** uses the framework's asynchronous API. In **tool use** the
+framework returns the tool that the model chose. In **tool loop** the framework runs the tool, sends the result and gets
+a text; in **streamed tool loop** both answers are streams. In **throttled** a 429 comes first, and then an answer. In
+**overflow** the request is too long, and in **guardrail** a guardrail has intervened.
+"""
+
+AFTER_THE_TABLE: Final = """\
+Strands Agents, LangChain, Pydantic AI, LiteLLM and the SDKs are not in this table: [the matrix](matrix.md) shows what
+they do with every case. A framework that is in neither table usually uses one of the clients of the matrix. The page on
+[transports](transports.md) names the fixture for each client.
 
 Notes on some of the frameworks:
 """
