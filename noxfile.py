@@ -54,6 +54,7 @@ REHEARSED = ("strands", "langchain_aws", "pydantic_ai")
 """The clients of the matrix that the session `rehearsal` runs. Each of them installs boto3."""
 NEIGHBOURS = ("granian>=2", "langchain-aws>=1.0", "moto>=5.1")
 RIVALS = (
+    "aiohttp>=3.10",
     "boto3>=1.40",
     "strands-agents>=1.40",
     "cassetter>=0.16",

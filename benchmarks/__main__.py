@@ -18,7 +18,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-from benchmarks.in_process import asynchronous, calls, conversations, growth, memory, parts, properties, recordings, streams
+from benchmarks.in_process import (
+    asynchronous,
+    calls,
+    conversations,
+    growth,
+    memory,
+    parts,
+    properties,
+    recordings,
+    streams,
+)
 from benchmarks.instructions import count
 from benchmarks.pytests import rivals, startup, suite
 from benchmarks.rows import HEAD, Row, Subject, measure, table

@@ -127,3 +127,33 @@ def test_a_wrapper_of_wrapt_is_told_of_its_instance(monkeypatch: pytest.MonkeyPa
             thread.start()
             thread.join()
     assert started == [thread]
+
+
+def test_a_mock_of_a_fixture_answers_first_whatever_the_order_is(pytester: pytest.Pytester) -> None:
+    """As that of pytest-httpx; what it leaves alone is answered by the fake."""
+    pytester.makepyfile(
+        """
+        import httpx, pytest
+        from converse_harness import reply
+
+        URL = "https://bedrock-runtime.us-east-1.amazonaws.com/model/m/converse"
+        QUESTION = {"messages": [{"role": "user", "content": [{"text": "x"}]}]}
+
+        @pytest.fixture
+        def mock(monkeypatch):
+            real = httpx.HTTPTransport.handle_request
+
+            def handle_request(transport, request):
+                if "mine" in request.headers:
+                    return httpx.Response(200, json="mock")
+                return real(transport, request)
+
+            monkeypatch.setattr(httpx.HTTPTransport, "handle_request", handle_request)
+
+        def test_it(mock, converse):
+            converse.script(reply.text("fake"))
+            assert httpx.post(URL, json=QUESTION, headers={"mine": "yes"}).json() == "mock"
+            assert httpx.post(URL, json=QUESTION).json()["stopReason"] == "end_turn"
+        """
+    )
+    pytester.runpytest_subprocess("-p", "no:asyncio").assert_outcomes(passed=1)

@@ -387,6 +387,14 @@ class OpenFakes:
 
     # Patches and the lock
 
+    def patch(self, *, eager: bool) -> None:
+        """Patch the libraries before a fake opens; `keep_patches` keeps this. Raises TransportError as `open` does.
+
+        If `eager` is false, botocore is patched only if other code imports it.
+        """
+        PATCHES.ready(eager=eager)
+        self.locked(PATCHES.put_in)
+
     def keep_patches(self, owner: object) -> None:
         """Keep botocore patched until `drop_patches(owner)`, so that the next fake need not patch it again.
 

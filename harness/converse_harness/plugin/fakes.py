@@ -21,6 +21,10 @@ FAKES: Final = "converse_fakes"
 """The name under which a run's FakesOfTests is registered as a plugin of pytest."""
 
 
+_PATCHING: Final = frozenset({"converse", "converse_httpx"})
+"""The fixtures whose fakes answer the clients of this process."""
+
+
 class FakesOfTests:
     """The hooks that give fakes their settings, and the checks of a test's fakes."""
 
@@ -41,11 +45,24 @@ class FakesOfTests:
         if recorded is not None:
             recorded.give(fake)
         settings.set_environ(item, fake)
+        self._keep_patches(item, eager=fake.transport == "boto")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Patch the libraries before the fixtures of the first test that uses a fake.
+
+        So a mock of a fixture is always above the patches, and answers first, whatever the order of the fixtures is.
+        """
+        for name in _PATCHING.intersection(getattr(item, "fixturenames", ())):
+            self._keep_patches(item, eager=name == "converse")
+
+    def _keep_patches(self, item: pytest.Item, *, eager: bool) -> None:
         if not self._keeps_patches and settings.chosen(item.config, "patches") == "session":
             from converse_harness.intercept.registry import OPEN_FAKES
 
             self._keeps_patches = True
             OPEN_FAKES.keep_patches(self)
+            OPEN_FAKES.patch(eager=eager)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_fixture_setup(self, request: Any) -> None:

@@ -23,7 +23,17 @@ import pytest
 import vcr
 from aiohttp.abc import AbstractResolver
 
-from converse_harness import BlockedConnection, Call, ConverseServer, Fake, Reply, fake_converse, faults, reply
+from converse_harness import (
+    BlockedConnection,
+    Call,
+    ConverseServer,
+    Fake,
+    Reply,
+    UnexpectedCall,
+    fake_converse,
+    faults,
+    reply,
+)
 
 BEDROCK = "https://bedrock-runtime.us-east-1.amazonaws.com"
 PATH = "/model/us.amazon.nova-lite-v1%3A0/converse"
@@ -509,3 +519,13 @@ def test_beside_vcrpy(inside: str, tmp_path: Path) -> None:
 
     both = once if inside == "vcr" else other_order
     assert [both(), both()] == [("hi", 1), ("hi", 0)]
+
+
+def test_a_websocket_is_refused() -> None:
+    async def run() -> None:
+        with pytest.raises(aiohttp.WSServerHandshakeError):
+            async with aiohttp.ClientSession() as client, client.ws_connect(URL):
+                pass
+
+    with pytest.raises(UnexpectedCall, match="This path is asked with POST, and the request is a GET"), fake_converse():
+        asyncio.run(run())

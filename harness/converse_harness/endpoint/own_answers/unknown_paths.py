@@ -97,7 +97,7 @@ def problem_of(call: Call) -> PathProblem:
         first += _SILENCE
     if encoded := _encoded(request):
         return PathProblem(first, f"The model id has a slash. Send it as %2F: {encoded}")
-    return PathProblem(first, _near(request.target) + _LOOK, _OTHER_PATH)
+    return PathProblem(first, _near(request) + _LOOK, _OTHER_PATH)
 
 
 def _encoded(request: Request) -> str:
@@ -108,8 +108,11 @@ def _encoded(request: Request) -> str:
     return target if model_id != path and route(replace(request, target=target)) is not None else ""
 
 
-def _near(target: str) -> str:
-    """Return a sentence about how `target` differs from the path of a similar operation; empty if none is similar."""
+def _near(request: Request) -> str:
+    """Return a sentence about how a request differs from that of a similar operation; empty if none is similar."""
+    target = request.target
+    if route(replace(request, method="POST")) is not None:
+        return f"This path is asked with POST, and the request is a {request.method}.\n"
     if target.startswith("//"):
         return _TWO_SLASHES
     last = target.partition("?")[0].rpartition("/")[2]

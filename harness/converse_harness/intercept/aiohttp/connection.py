@@ -124,8 +124,11 @@ class InMemoryTransport(asyncio.Transport):
         return False
 
     def __del__(self) -> None:
+        # The event loop has stopped, or the client has lost its response.
         if getattr(self, "_reader", None) is not None:
-            self._drop()  # the event loop has stopped, or the client has lost its response
+            self._drop()
+        if getattr(self, "_forwarded", None) is not None:
+            self._forwarded.leave()
 
     # The steps of an answer
 
@@ -141,6 +144,8 @@ class InMemoryTransport(asyncio.Transport):
                 self._later(self._ask, from_operation_on(event.request))
             elif isinstance(event, HttpRefused):
                 self._later(self._refuse, event.response)
+        if self._http.done and not events:  # the client wants another protocol than HTTP
+            self.lose(None)
 
     def _feed(self) -> bool:
         """Give the client the bytes that are ready. Return whether there were any."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -68,10 +69,11 @@ class Forwarded(asyncio.Protocol):
     def leave(self) -> None:
         """End the call: the client has closed its connection, or has the whole answer."""
         self._capture.left()
-        if self._task is not None:
-            self._task.cancel()
-        if self._transport is not None:
-            self._transport.abort()
+        with suppress(RuntimeError):  # the event loop is closed
+            if self._task is not None:
+                self._task.cancel()
+            if self._transport is not None:
+                self._transport.abort()
 
     def pause(self) -> None:
         """Stop reading, because the client reads too slowly."""

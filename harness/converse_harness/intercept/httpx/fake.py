@@ -25,8 +25,7 @@ from converse_harness.intercept.registry import OPEN_FAKES
 
 _NOT_BOTO: Final = (
     "a boto client called Bedrock while only a fake of the httpx transport is open, which does not answer boto "
-    "clients. Use "
-    "the fixture `converse` (beside converse_httpx, if the agent uses both)"
+    "clients. Use the fixture `converse`, which answers both"
 )
 
 _LIBRARIES: Final = frozenset({"httpx", "httpx2"})
