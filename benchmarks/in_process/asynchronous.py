@@ -51,14 +51,14 @@ class _NullTransport(asyncio.Transport):
 
 
 def _null_session(aiohttp: Any, answer: bytes) -> Any:
-    class NullConnector(aiohttp.TCPConnector):  # type: ignore[misc] # the class is that of a parameter
-        async def _create_connection(self, *_: Any) -> Any:
-            protocol = self._factory()
-            protocol.connection_made(_NullTransport(protocol, answer))
-            protocol.force_close()
-            return protocol
+    async def create(connector: Any, *_: Any) -> Any:
+        protocol = connector._factory()
+        protocol.connection_made(_NullTransport(protocol, answer))
+        protocol.force_close()
+        return protocol
 
-    return aiohttp.ClientSession(connector=NullConnector())
+    null_connector = type("NullConnector", (aiohttp.TCPConnector,), {"_create_connection": create})
+    return aiohttp.ClientSession(connector=null_connector())
 
 
 def _bytes_of(answer: Reply, operation: str) -> bytes:

@@ -125,10 +125,10 @@ class InMemoryTransport(asyncio.Transport):
 
     def __del__(self) -> None:
         # The event loop has stopped, or the client has lost its response.
-        if getattr(self, "_reader", None) is not None:
+        if hasattr(self, "_closing"):  # __init__ ended
             self._drop()
-        if getattr(self, "_forwarded", None) is not None:
-            self._forwarded.leave()
+            if self._forwarded is not None:
+                self._forwarded.leave()
 
     # The steps of an answer
 
@@ -216,21 +216,21 @@ class InMemoryTransport(asyncio.Transport):
         """Send chunks until the client is not ready, or the next chunk is not due."""
         self._next = None
         try:
-            while (reader := self._reader) is not None and not self._paused:
-                self._send_one(reader)
-                if self._next is not None:
-                    break
+            while self._reader is not None and not self._paused and self._send_one(self._reader):
+                pass
         except Exception as error:  # noqa: BLE001 - the scripted break, or what a function of the user has raised
             self._feed()
             self._break(error)
 
-    def _send_one(self, reader: ResponseReader) -> None:
+    def _send_one(self, reader: ResponseReader) -> bool:
+        """Send the next chunk, or the end. Return False if the chunk is not due yet."""
         chunk = reader.chunk
         if chunk is None:
             reader.finish()
             self._finish()
         elif chunk.delay and not self._is_due:
             self._later(self._send_due, delay=reader.pause())
+            return False
         else:
             self._is_due = False
             self._http.body(1, reader.take(chunk))
@@ -238,6 +238,7 @@ class InMemoryTransport(asyncio.Transport):
                 self._finish()
             elif self._in_steps and self._feed():
                 self._wait_for_the_reader()
+        return True
 
     def _send_due(self) -> None:
         """The pause before the next chunk is over."""

@@ -58,8 +58,8 @@ def test_looks_up_the_weather(converse):
 
 Each of the frameworks below was tried in an environment of its own. The test project has only the setting
 `converse_guard = session`: no keys, no region, no endpoint, no patches. *Needs* names what a test needs besides the
-fixture. Each framework has a small test suite in the repository, in `tests/clients/pinned/frameworks/`; *seen* lists its
-tests. In the test **text** the framework gets one answer. In **conversation** the test asks a second question. In
+fixture. Each framework has a small test suite in the repository, in `tests/clients/pinned/frameworks/`; *seen* lists
+its tests. In the test **text** the framework gets one answer. In **conversation** the test asks a second question. In
 **stream** the answer is read piece by piece, and **async** uses the framework's asynchronous API. In **tool use** the
 framework returns the tool that the model chose. In **tool loop** the framework runs the tool, sends the result and gets
 a text; in **streamed tool loop** both answers are streams. In **throttled** a 429 comes first, and then an answer. In

@@ -70,7 +70,7 @@ def tried(tmp_path: Path, name: str, answers: str) -> tuple[dict[str, str], list
         pytest.skip(f"not tested: {needed} is not installed")
     log = tmp_path / "trap.log"
     pair = [str(file) for file in certificate(tmp_path, HOST)]
-    way = [sys.executable, HERE / "ways.py", name, log, answers]
+    way: list[str | Path] = [sys.executable, HERE / "ways.py", name, log, answers]
     done = subprocess.run(
         [*namespace(), sys.executable, HERE / "trap.py", log, *pair, *way],
         check=True,
