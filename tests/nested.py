@@ -7,7 +7,7 @@ from typing import Final
 import botocore.session
 
 from converse_harness import ConverseServer, HttpxFake, plugin, recordings, reply
-from converse_harness.intercept.in_process import BotoFake
+from converse_harness.intercept.in_process import InProcessFake
 
 OURS: Final = ("-p", "converse_harness.plugin")
 ANYIO: Final = ("-p", "anyio")
@@ -28,6 +28,6 @@ def load() -> None:
     for package in (plugin, recordings):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
-    with ConverseServer() as server, HttpxFake(), BotoFake(reply.text("")), server.script():
+    with ConverseServer() as server, HttpxFake(), InProcessFake(reply.text("")), server.script():
         client = botocore.session.get_session().create_client("bedrock-runtime")
         client.converse(modelId="m", messages=[{"role": "user", "content": [{"text": "?"}]}])

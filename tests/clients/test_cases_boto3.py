@@ -16,7 +16,7 @@ from botocore.httpsession import URLLib3Session
 from converse_harness import ConverseServer, ReplyError, fake_converse
 from converse_harness.cases import CASES
 from converse_harness.faults import FAULTS
-from converse_harness.intercept.in_process import BotoFake
+from converse_harness.intercept.in_process import InProcessFake
 from tests.clients.case_outcomes import NEWER, OUTCOMES
 from tests.clients.case_runs import (
     ASKED,
@@ -125,7 +125,7 @@ def test_what_the_socket_cannot_express_is_refused(name: str, converse_server: C
         answer(fake, name)
 
 
-def ask_for_whole(name: str, fake: BotoFake) -> None:
+def ask_for_whole(name: str, fake: InProcessFake) -> None:
     with fake:
         answer(fake, name)
         ask(connect(name), CONVERSE)

@@ -15,7 +15,7 @@ from converse_harness import reply
 from converse_harness.contract import ConsumerContract, Outcome, Target, ToolCall
 from converse_harness.contract.expectations import expectation_of
 from converse_harness.contract.judging import HANDLED, judge
-from converse_harness.intercept.in_process import BotoFake
+from converse_harness.intercept.in_process import InProcessFake
 from tests.planted.by_contract import accusations
 
 Blocks = list[dict[str, Any]]
@@ -102,7 +102,7 @@ def test_what_is_handled_is_what_the_rules_and_the_history_take(model: str) -> N
         for kept in kept_of(texts):
             answer, content = reply.message(*({"text": text} for text in texts)), [{"text": text} for text in kept]
             # Where the history is not as it was, the end of the block raises.
-            with BotoFake(answer, reply.text("OK."), history="fail", unused="allow", unexpected="allow") as fake:
+            with InProcessFake(answer, reply.text("OK."), history="fail", unused="allow", unexpected="allow") as fake:
                 client = Target(fake, "Converse").client
                 client.converse(modelId=model, messages=[question])
                 outcome = Outcome("".join(texts), (), "end_turn", content=content)
@@ -125,7 +125,7 @@ def test_blank_reasoning_may_be_left_out_but_no_signature() -> None:
     blank, signed = ({"reasoningContent": {"reasoningText": thought}} for thought in thoughts)
     said = {"text": "Sunny."}
     answer = reply.message(blank, signed, said)
-    with BotoFake(answer, answers="off") as fake:
+    with InProcessFake(answer, answers="off") as fake:
         target = Target(fake, "Converse")
         target.client.converse(**target.request)
         expected, whole = expectation_of([answer]), Outcome("Sunny.", (), "end_turn")

@@ -13,7 +13,7 @@ from converse_harness.cases import CASES
 from converse_harness.contract import ConsumerContract, Outcome, SetUpFailed, Target, ToolCall, Verdict, verdict_of
 from converse_harness.contract.judging import HANDLED
 from converse_harness.contract.trying import attempt, opened
-from converse_harness.intercept.in_process import BotoFake
+from converse_harness.intercept.in_process import InProcessFake
 from tests.contract.projects import run, told
 
 SIGNED = {"reasoningContent": {"reasoningText": {"text": "They ask.", "signature": "c2lnbmVk"}}}
@@ -149,7 +149,7 @@ def test_a_kind_that_is_not_named_is_not_refused() -> None:
 
 def test_several_answers_of_an_agent_are_judged_by_their_blocks() -> None:
     answer = reply.message(SIGNED, {"toolUse": {"name": "get_weather", "input": {}}})
-    with BotoFake(answer, reply.text("OK."), answers="off") as fake:
+    with InProcessFake(answer, reply.text("OK."), answers="off") as fake:
         target = Target(fake, "Converse")
         for _ in range(2):
             target.client.converse(**target.request)

@@ -18,7 +18,7 @@ from converse_harness.contract import Outcome, SetUpFailed, Target, ToolCall
 from converse_harness.contract.running import run
 from converse_harness.contract.trying import opened
 from converse_harness.errors import BlockedConnection, ReplyError
-from converse_harness.intercept.in_process import BotoFake
+from converse_harness.intercept.in_process import InProcessFake
 
 
 def asked(target: Target) -> Any:
@@ -113,14 +113,14 @@ def is_stopped(adapter: Callable[[Target], Any], fake: Fake, *, time_limit: floa
     assert run(adapter, Target(fake, "ConverseStream", 600.0), time_limit=time_limit, most_calls=most_calls) is None
     assert [thread for thread in threading.enumerate() if thread.name == "converse-contract"] == []
     calls = len(fake.calls)
-    with BotoFake() as other:  # a thread that goes on would ask this one
+    with InProcessFake() as other:  # a thread that goes on would ask this one
         assert (len(fake.calls), len(other.calls)) == (calls, 0)
     return calls
 
 
 def always(answer: Reply) -> Fake:
     """A fake that is open; it is closed by what is tested."""
-    fake = BotoFake().open()
+    fake = InProcessFake().open()
     fake.always(answer)
     return fake
 
@@ -191,7 +191,7 @@ def returned(made: object) -> Callable[[Target], Any]:
 
 
 def put(adapter: Callable[[Target], Any]) -> Outcome | None:
-    with BotoFake(reply.text("OK."), unused="allow") as fake:
+    with InProcessFake(reply.text("OK."), unused="allow") as fake:
         return run(adapter, Target(fake, "ConverseStream"), time_limit=10, most_calls=50)
 
 
@@ -250,7 +250,7 @@ def test_a_question_that_bedrock_refuses() -> None:
         target.client.converse_stream(modelId="us.amazon.nova-lite-v1:0", messages=[])
         return Outcome()
 
-    with pytest.raises(SetUpFailed) as raised, BotoFake(unused="allow", unexpected="allow") as fake:
+    with pytest.raises(SetUpFailed) as raised, InProcessFake(unused="allow", unexpected="allow") as fake:
         run(adapter, Target(fake, "ConverseStream"), time_limit=10, most_calls=50)
     assert str(raised.value) == (
         "Bedrock refuses the consumer's question, by the rule conversation_is_not_empty: A conversation must start "
@@ -280,7 +280,7 @@ def test_an_outcome_that_is_wrong_is_no_error_of_the_consumer() -> None:
 
 
 def test_url_and_environ_are_those_of_the_server() -> None:
-    with BotoFake() as fake, pytest.raises(ReplyError) as raised:
+    with InProcessFake() as fake, pytest.raises(ReplyError) as raised:
         Target(fake, "Converse").url  # noqa: B018 - to read it raises
     assert str(raised.value) == (
         'target.url: a fake behind the transport "boto" has none. Say `transport = "server"` in the contract; the '

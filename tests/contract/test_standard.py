@@ -24,7 +24,7 @@ from converse_harness.contract.trying import attempt, opened
 from converse_harness.errors import ConverseHarnessError
 from converse_harness.faults import FAULTS
 from converse_harness.faults.model import Fault
-from converse_harness.intercept.in_process import BotoFake
+from converse_harness.intercept.in_process import InProcessFake
 
 
 class Broken(Exception):
@@ -122,7 +122,7 @@ def perfect(fake: Fake, operation: str) -> Outcome:
 @cache
 def asked(name: str, operation: str) -> tuple[Outcome, Sequence[Call]]:
     """A perfect outcome of a case, and the calls that it took."""
-    with BotoFake(unused="allow", unexpected="allow", answers="off") as fake:
+    with InProcessFake(unused="allow", unexpected="allow", answers="off") as fake:
         fake.always(CASES[name].reply.times(1))
         return perfect(fake, operation), fake.calls[:1]
 
@@ -197,7 +197,7 @@ def test_nothing_is_not_enough(name: str) -> None:
 def test_who_asks_again_ends_as_the_answer_to_that() -> None:
     answer = reply.message({"text": "It is"}, stop_reason="max_tokens")
     expected = expectation_of([answer])
-    with BotoFake(answer, reply.text(FOLLOW_UP)) as fake:
+    with InProcessFake(answer, reply.text(FOLLOW_UP)) as fake:
         target = Target(fake, "Converse")
         for _ in range(2):
             target.client.converse(**target.request)
@@ -210,7 +210,7 @@ def test_who_asks_again_ends_as_the_answer_to_that() -> None:
 @pytest.mark.parametrize(("answer", "asks_again"), [("hi", False), ("", True)])
 def test_only_who_got_no_text_may_ask_again(answer: str, asks_again: bool) -> None:
     replies = [reply.text(answer)]
-    with BotoFake(*replies, reply.text(FOLLOW_UP)) as fake:
+    with InProcessFake(*replies, reply.text(FOLLOW_UP)) as fake:
         target = Target(fake, "Converse")
         for _ in range(2):
             target.client.converse(**target.request)

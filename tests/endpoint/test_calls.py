@@ -226,13 +226,13 @@ def test_tools_of_a_history_that_the_test_wrote_were_not_used_now() -> None:
 
 def test_a_fake_says_what_it_holds() -> None:
     fake = fake_converse(reply.text("one").times(2), reply.text("two").optional())
-    assert repr(fake) == "<BotoFake, not open, 0 calls, 3 scripted replies, 3 left>"
+    assert repr(fake) == "<InProcessFake, not open, 0 calls, 3 scripted replies, 3 left>"
     with fake:
         fake.always(reply.text("any"))
         create_client().converse(**HELLO)
-        assert repr(fake) == '<BotoFake, open, 1 call, 3 scripted replies, 2 left, always text "any">'
+        assert repr(fake) == '<InProcessFake, open, 1 call, 3 scripted replies, 2 left, always text "any">'
         create_client().converse(**HELLO)
-    assert repr(fake).startswith("<BotoFake, closed, 2 calls, 3 scripted replies, 1 left")
+    assert repr(fake).startswith("<InProcessFake, closed, 2 calls, 3 scripted replies, 1 left")
 
 
 def test_handles_say_what_they_hold() -> None:

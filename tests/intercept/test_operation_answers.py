@@ -187,7 +187,9 @@ def test_an_answer_that_is_not_used_fails_the_test_in_the_words_of_replies() -> 
         r"\[1\].* used by call 1\n.*\[2\].* not used\n.*\[3\].*, optional +not used\narrived   InvokeModel", said
     )
     assert "write .optional() behind a reply" in said
-    assert repr(run(unused="allow")) == "<BotoFake, closed, 0 calls (and 1 in .all), InvokeModel (3 answers, 2 left)>"
+    assert (
+        repr(run(unused="allow")) == "<InProcessFake, closed, 0 calls (and 1 in .all), InvokeModel (3 answers, 2 left)>"
+    )
 
 
 def problem(write: Callable[[Fake], object], asked: Callable[[], object] = embed, count: int = 1) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from converse_harness import ConverseApp, ConverseServer, Endpoint, Fake, HttpxFake, fake_converse, record
 from converse_harness.cli.serve import ARGUMENTS
-from converse_harness.intercept.in_process import BotoFake
+from converse_harness.intercept.in_process import InProcessFake
 from converse_harness.plugin.settings import MARKED, OF_TEST
 from converse_harness.server.control.arguments import parameters
 from converse_harness.server.mounts import ServerFake
@@ -20,7 +20,7 @@ from tests.house.public_api import options
 
 MAKERS: Final[dict[str, tuple[Callable[..., object], Mapping[str, Setting]]]] = {
     "Fake": (Fake, SETTINGS),
-    "BotoFake": (BotoFake, SETTINGS),
+    "InProcessFake": (InProcessFake, SETTINGS),
     "HttpxFake": (HttpxFake, SETTINGS),
     "ServerFake": (ServerFake, SETTINGS),
     "fake_converse": (fake_converse, SETTINGS),

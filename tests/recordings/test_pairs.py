@@ -6,6 +6,7 @@ is written is replayed through each transport.
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import tempfile
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+import aiohttp
 import botocore.config
 import botocore.exceptions
 import httpx
@@ -88,6 +90,25 @@ def over_httpx(client: httpx.Client, url: str, operation: str) -> Got:
         return Got(answer.status_code, named(dict(answer.headers)), b"".join(pieces), whole)
 
 
+def over_aiohttp(url: str, operation: str) -> Got:
+    """What aiohttp gets."""
+
+    async def ask() -> Got:
+        async with aiohttp.ClientSession() as client, client.post(url + TARGETS[operation], data=BODY) as answer:
+            pieces: list[bytes] = []
+            try:
+                async for piece in answer.content.iter_any():
+                    pieces += [piece]
+                whole = True
+            except aiohttp.ClientPayloadError as error:
+                whole = False
+                if "reset" in str(error):
+                    pieces = []  # of what comes before a reset a client may see any part
+            return Got(answer.status, named(dict(answer.headers)), b"".join(pieces), whole)
+
+    return asyncio.run(ask())
+
+
 def through_boto(client: Any, operation: str) -> None:
     """One call of a boto client, to its end."""
     asked = {"modelId": "us.anthropic.claude-sonnet-4-5-20250929-v1:0", **json.loads(BODY)}
@@ -112,6 +133,11 @@ def record_by_httpx(upstream: str, file: Path, operation: str) -> None:
         over_httpx(client, upstream, operation)
 
 
+def record_by_aiohttp(upstream: str, file: Path, operation: str) -> None:
+    with record(file, upstream=upstream):
+        over_aiohttp(upstream, operation)
+
+
 def record_by_proxy(upstream: str, file: Path, operation: str) -> None:
     with ConverseServer() as server, server.record(file, upstream=upstream, region="us-east-1") as proxy:
         over_http(proxy.url, operation)
@@ -120,6 +146,7 @@ def record_by_proxy(upstream: str, file: Path, operation: str) -> None:
 WAYS: Final[Mapping[str, Callable[[str, Path, str], None]]] = {
     "boto": record_by_boto,
     "httpx": record_by_httpx,
+    "aiohttp": record_by_aiohttp,
     "proxy": record_by_proxy,
 }
 
@@ -132,6 +159,11 @@ def replay_over_server(file: Path, operation: str) -> Got:
 def replay_over_httpx(file: Path, operation: str) -> Got:
     with HttpxFake(recording(file)) as fake, httpx.Client(transport=fake.httpx_transport) as client:
         return over_httpx(client, "https://bedrock-runtime.us-east-1.amazonaws.com", operation)
+
+
+def replay_over_aiohttp(file: Path, operation: str) -> Got:
+    with fake_converse(recording(file)):
+        return over_aiohttp("https://bedrock-runtime.us-east-1.amazonaws.com", operation)
 
 
 def can_be_sent(reply: Reply) -> bool:
@@ -167,6 +199,7 @@ def test_what_one_transport_records_every_transport_replays(
             WAYS[way](upstream.url, file, operation)
         assert replay_over_server(file, operation) == sent
         assert replay_over_httpx(file, operation) == sent
+        assert replay_over_aiohttp(file, operation) == sent
         with fake_converse(recording(file)) as fake:
             through_boto(create_client(config=botocore.config.Config(retries={"total_max_attempts": 1})), operation)
     taken = b"".join(fake.calls[0].answered.taken.data)

@@ -98,9 +98,9 @@ def opened(transport: str, replies: Sequence[Reply], server: Callable[[], Conver
 
         fake: Fake = HttpxFake(unused="allow", unexpected="allow", rules=rules, answers=_COMPARED)
     else:
-        from converse_harness.intercept.in_process import BotoFake
+        from converse_harness.intercept.in_process import InProcessFake
 
-        fake = BotoFake(unused="allow", unexpected="allow", rules=rules, answers=_COMPARED)
+        fake = InProcessFake(unused="allow", unexpected="allow", rules=rules, answers=_COMPARED)
     fake.core.before = partial(refuse_other_runs, fake)
     return fake.open()
 

@@ -41,6 +41,10 @@ _FAILURES: Final[Mapping[str, ConnectionFailure]] = {
 other exception counts as "connection refused"."""
 
 
+_LARGE: Final = 65_536
+"""Parts of one HTTP chunk are joined to one captured piece, until the piece has at least this number of bytes."""
+
+
 @dataclass(slots=True, eq=False)
 class Capture:
     """Records the answer to a forwarded call. After the first report of the call's end, other such reports are ignored.
@@ -69,10 +73,16 @@ class Capture:
         captured = self.captured
         captured.headers, captured.head_at, captured.status = tuple(headers), monotonic() - self.started, status
 
-    def took(self, data: bytes) -> None:
-        """Report that the client read a piece of the body."""
+    def took(self, data: bytes, *, goes_on: bool = False) -> None:
+        """Report that the client read a piece of the body.
+
+        If it `goes_on` with the HTTP chunk of the piece before, both become one piece, unless that is large already.
+        """
+        pieces = self.captured.pieces
+        if data and goes_on and len(pieces[-1][0]) < _LARGE:
+            data = pieces.pop()[0] + data
         if data:
-            self.captured.pieces.append((data, monotonic() - self.started))
+            pieces.append((data, monotonic() - self.started))
 
     def complete(self) -> None:
         """Report that the client has the whole body."""

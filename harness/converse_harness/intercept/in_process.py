@@ -1,4 +1,4 @@
-"""The fake for boto clients of this process: `fake_converse` and the fixture `converse` create it."""
+"""The fake for all clients of this process: `fake_converse` and the fixture `converse` create it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar, Unpack, cast
 from converse_harness.endpoint.script import Replies, Responder
 from converse_harness.intercept.decorators import under
 from converse_harness.intercept.fake import Fake
-from converse_harness.intercept.http.requests import http_answers
+from converse_harness.intercept.http.requests import for_all_libraries
 from converse_harness.intercept.registry import OPEN_FAKES
 from converse_harness.settings import Settings, shows_settings
 
@@ -18,8 +18,10 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _NO_PARENTHESES: Final = "@{made_by} on {name} lacks its parentheses: write @{made_by}(...) above it."
 
 
-class BotoFake(Fake):
-    """A fake Bedrock that answers every boto3 and aiobotocore client of the process while it is open.
+class InProcessFake(Fake):
+    """A fake Bedrock that answers every client of the process that asks Bedrock, while it is open.
+
+    The libraries are boto3, botocore, aiobotocore, httpx, httpx2, aiohttp, and all that are built on them.
 
     Use it in `with`, in `async with`, or as a decorator. The decorator opens a new fake for every call of the function.
     """
@@ -35,12 +37,12 @@ class BotoFake(Fake):
         self._made = replies, settings
 
     def _transport(self) -> AbstractContextManager[object]:
-        return OPEN_FAKES.opened(self.core, http=http_answers(self.core, self._upstream))
+        return OPEN_FAKES.opened(self.core, http=for_all_libraries(self.core, self._upstream))
 
-    def _fresh(self, test: str = "") -> BotoFake:
+    def _fresh(self, test: str = "") -> InProcessFake:
         """Create a fake with the same script and settings. `test` is the name of a test method in a decorated class."""
         del test  # only the method of the subclass Recorder uses `test`
-        return BotoFake(*self._made[0], **self._made[1])
+        return InProcessFake(*self._made[0], **self._made[1])
 
     def __call__(self, decorated: _F) -> _F:
         """Decorate a function (plain, async or generator) or a test class: each call or test method gets a new fake.
@@ -52,7 +54,7 @@ class BotoFake(Fake):
 
 
 @shows_settings(Settings)
-def fake_converse(*replies: Responder | Replies, **settings: Unpack[Settings]) -> BotoFake:
+def fake_converse(*replies: Responder | Replies, **settings: Unpack[Settings]) -> InProcessFake:
     """A fake Bedrock without pytest: use it in `with`, in `async with`, or as a decorator.
 
     The settings are those of a Fake. Raises ReplyError for a wrong setting.
@@ -68,7 +70,7 @@ def fake_converse(*replies: Responder | Replies, **settings: Unpack[Settings]) -
     """
     if len(replies) == 1:
         check_parentheses(replies[0], "fake_converse")
-    return BotoFake(*replies, **settings)
+    return InProcessFake(*replies, **settings)
 
 
 def check_parentheses(argument: object, made_by: str) -> None:

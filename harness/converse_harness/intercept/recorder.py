@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 from converse_harness.errors import MaskedSecretWarning, ReplyError, one_of
 from converse_harness.intercept.httpx.transports import library_of, recording_transport
-from converse_harness.intercept.in_process import BotoFake, check_parentheses
+from converse_harness.intercept.in_process import InProcessFake, check_parentheses
 from converse_harness.recordings.names import FAILED, MODES, Failed, Mode
 from converse_harness.recordings.play.matching import Match, MatchFunction
 from converse_harness.recordings.redaction import Redaction
@@ -19,7 +19,7 @@ from converse_harness.recordings.session import MissingRecording, OpenedRecordin
 from converse_harness.settings import Settings, shows_settings
 
 
-class Recorder(BotoFake):
+class Recorder(InProcessFake):
     """A fake that forwards calls to the real Bedrock. When it closes, it writes the calls and their answers to a file.
 
     Use it in `with`, in `async with` or as a decorator. The decorator makes a new recording for every call of the

@@ -128,6 +128,9 @@ class OpenFakes:
     * `blocker` is for code that opens a connection or starts a process: if there is an answer, it refuses.
     * `answerer` is for the code that sends the request of a boto client. None lets the request pass.
 
+    The requests of HTTP libraries belong to no call with retries. `http_answers` returns the newest fake that answers
+    the library. If there is none, `blocker` decides.
+
     Exceptions:
 
     * Inside `forwarding`, and in place of an object that records, `fake_that_blocks` and `blocker` return None.

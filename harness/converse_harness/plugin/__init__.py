@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def converse(request: pytest.FixtureRequest) -> Iterator[Fake]:
-    """A fake Bedrock that already answers every boto3 and aiobotocore client of the process.
+    """A fake Bedrock that already answers every client of the process that asks Bedrock, whatever its library is.
 
     Clients may be created before or after the fake, in any thread, with or without credentials and region. Script the
     answers with `converse.script(reply.text("hi"))`, `converse.when(...)` or `converse.always(...)`; inspect
     `converse.calls`. A test fails if it leaves replies unused or makes a call that is not scripted.
     """
-    from converse_harness.intercept.in_process import BotoFake
+    from converse_harness.intercept.in_process import InProcessFake
 
-    yield from _fake_of_a_test(request, BotoFake)
+    yield from _fake_of_a_test(request, InProcessFake)
 
 
 @pytest.fixture

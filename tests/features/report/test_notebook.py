@@ -31,7 +31,7 @@ def test_calls_and_their_fake() -> None:
     assert "<b>hi ***" in text
     assert "answer fromtest_notebook.py:" in text or "answer fromtests/features/report/test_notebook.py:" in text
     whole = notebook(fake)
-    assert "BotoFake" in whole.text
+    assert "InProcessFake" in whole.text
     assert whole.values("id").count("call-2") == 1
     assert "message 1: as in call 1" in whole.text
 

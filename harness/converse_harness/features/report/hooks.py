@@ -41,7 +41,7 @@ _FIRST_LINES: Final = 12
 """The page shows at most this number of lines of a failure above the calls. The reader can open the rest."""
 
 _CLIENTS: Final[Mapping[str, str]] = {
-    "boto": "boto3 and aiobotocore",
+    "boto": "this process",
     "httpx": "httpx",
     "server": "server",
     "asgi": "ASGI",

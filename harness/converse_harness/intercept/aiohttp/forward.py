@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import h11
 
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
 
 Dial = Callable[[], Awaitable[Any]]
 """A function that opens a real connection. It returns aiohttp's protocol object, whose transport is the connection."""
-
-_WHOLE: Final = 65_536
-"""Parts of one HTTP chunk are joined to one captured piece, until the piece has at least this number of bytes."""
 
 
 class _Client(Protocol):
@@ -108,18 +104,11 @@ class Forwarded(asyncio.Protocol):
                     ]
                     capture.began(event.status_code, pairs)
                 elif isinstance(event, h11.Data):
-                    self._took(event)
+                    capture.took(bytes(event.data), goes_on=self._in_chunk)
+                    self._in_chunk = not event.chunk_end
                 elif isinstance(event, h11.EndOfMessage):
                     capture.complete()
                 elif isinstance(event, h11.ConnectionClosed):
                     break
         except (h11.RemoteProtocolError, RuntimeError) as error:
             capture.broke(lost or error)
-
-    def _took(self, event: h11.Data) -> None:
-        pieces, data = self._capture.captured.pieces, bytes(event.data)
-        if self._in_chunk and len(pieces[-1][0]) < _WHOLE:
-            pieces[-1] = (pieces[-1][0] + data, monotonic() - self._capture.started)
-        else:
-            self._capture.took(data)
-        self._in_chunk = not event.chunk_end

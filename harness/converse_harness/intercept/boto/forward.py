@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Awaitable
-from time import monotonic
 from typing import Any, Final
 
 from converse_harness.errors import TransportError
@@ -60,10 +59,6 @@ def with_capturing_content(raw: Any, capture: Capture) -> Any:
     return raw
 
 
-_WHOLE: Final = 65_536
-"""Parts of one HTTP chunk are joined to one captured piece, until the piece has at least this number of bytes."""
-
-
 def _reading(name: str) -> Any:
     """Return a method that calls the StreamReader's method `name` and reports the returned bytes to the capture."""
 
@@ -104,12 +99,7 @@ class _CapturingContent:
     async def readchunk(self) -> tuple[bytes, bool]:
         """Return a part of an HTTP chunk, and whether the part ends the chunk."""
         data, ends = await self.reading(self.content.readchunk())
-        pieces = self._capture.captured.pieces
-        if data and self._in_chunk and len(pieces[-1][0]) < _WHOLE:
-            pieces[-1] = (pieces[-1][0] + data, monotonic() - self._capture.started)
-            self.took(b"")
-        else:
-            self.took(data)
+        self.took(data, goes_on=self._in_chunk)
         self._in_chunk = self._is_chunked and not ends and bool(data or self._in_chunk)
         return data, ends
 
@@ -122,9 +112,9 @@ class _CapturingContent:
             self._capture.broke(error)
             raise
 
-    def took(self, data: bytes) -> bytes:
+    def took(self, data: bytes, *, goes_on: bool = False) -> bytes:
         """Report bytes that the client read, and the end of the body if it is reached; return the bytes."""
-        self._capture.took(data)
+        self._capture.took(data, goes_on=goes_on)
         if self.content.at_eof():
             self._capture.complete()
         return data

@@ -21,17 +21,20 @@ class AnsweredClients(NamedTuple):
     libraries: tuple[str, ...] = ()
 
 
+HTTP_LIBRARIES: Final = ("httpx", "httpx2", "aiohttp")
+"""The libraries whose requests a fake answers in this process, besides those of boto clients."""
+
+_BOTO: Final = ("botocore", "aiobotocore")
+
 _URL: Final = "give the client `fake.environ` or `fake.url`"
 
 CLIENTS: Final = (
-    AnsweredClients(
-        "boto3, botocore, aiobotocore, and what is built on them", "converse", "nothing", ("botocore", "aiobotocore")
-    ),
+    AnsweredClients("boto3, botocore, aiobotocore, and what is built on them", "converse", "nothing", _BOTO),
     AnsweredClients(
         "httpx, httpx2, aiohttp, and what is built on them, such as litellm",
         "converse",
         "nothing, if the request goes to a host of Bedrock",
-        ("httpx", "httpx2", "aiohttp"),
+        HTTP_LIBRARIES,
     ),
     AnsweredClients(
         "a client of httpx or httpx2 that is given its transport",
@@ -51,8 +54,8 @@ CLIENTS: Final = (
 
 _FIXTURES: Final[Mapping[str, Fixture | None]] = {name: row.fixture for row in CLIENTS for name in row.libraries}
 
-LIBRARIES: Final = frozenset(_FIXTURES) - {"botocore", "aiobotocore"}
-"""The names by which the guard recognises an HTTP library on the call stack."""
+LIBRARIES: Final = frozenset(_FIXTURES).difference(_BOTO)
+"""The names by which the guard recognises an HTTP library on the call stack. botocore sends its requests by urllib3."""
 
 _TAKE_CONVERSE: Final = "The fixture `converse` answers {library}: take it in this test."
 _TAKE_SERVER: Final = (

@@ -20,25 +20,26 @@ from converse_harness.errors import ReplyError
 from converse_harness.intercept.capture import FORWARDED
 from converse_harness.intercept.clients import ENDPOINTS
 from converse_harness.intercept.exchange import OpenFake
+from converse_harness.intercept.guard.advice import HTTP_LIBRARIES
 from converse_harness.intercept.guard.hosts import is_bedrock_host
 from converse_harness.intercept.registry import CURRENT_CALL, OPEN_FAKES, HttpAnswers
 from converse_harness.stream.http import Request
-
-LIBRARIES: Final = frozenset({"httpx", "httpx2", "aiohttp"})
-"""The HTTP libraries whose requests a fake answers in this process."""
 
 _PORTS: Final = {"http": 80, "https": 443}
 """Maps each URL scheme to its default port."""
 
 
-def http_answers(fake: OpenFake, upstream: str = "") -> HttpAnswers:
-    """Return how a fake answers all these libraries. Raises ReplyError if `upstream` is not a URL."""
+def for_all_libraries(fake: OpenFake, upstream: str = "") -> HttpAnswers:
+    """Return what makes a fake answer the clients of all HTTP libraries.
+
+    Raises ReplyError if `upstream` is not a URL.
+    """
     address = _address_of(upstream)
     if upstream and not address:
         raise ReplyError(
             f"upstream={upstream!r}: the URL of what answers in place of Bedrock, http://127.0.0.1:8080 perhaps."
         )
-    return HttpAnswers(fake, LIBRARIES, address)
+    return HttpAnswers(fake, frozenset(HTTP_LIBRARIES), address)
 
 
 def fake_for(library: str, scheme: str, host: str | None, port: int | None, target: str) -> OpenFake | None:

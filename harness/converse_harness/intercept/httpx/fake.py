@@ -19,16 +19,14 @@ from converse_harness.errors import TransportError
 from converse_harness.intercept.exchange import OpenFake, RefusingFake
 from converse_harness.intercept.fake import Fake
 from converse_harness.intercept.guard.hosts import is_bedrock_host
-from converse_harness.intercept.http.requests import http_answers, recording_is_on
-from converse_harness.intercept.httpx.transports import ask, ask_async, recording_transport, responder
-from converse_harness.intercept.registry import OPEN_FAKES
+from converse_harness.intercept.http.requests import recording_is_on
+from converse_harness.intercept.httpx.transports import LIBRARIES, ask, ask_async, recording_transport, responder
+from converse_harness.intercept.registry import OPEN_FAKES, HttpAnswers
 
 _NOT_BOTO: Final = (
     "a boto client called Bedrock while only a fake of the httpx transport is open, which does not answer boto "
     "clients. Use the fixture `converse`, which answers both"
 )
-
-_LIBRARIES: Final = frozenset({"httpx", "httpx2"})
 
 _UNHOOKED: Final = (
     "cannot open a fake of the httpx transport: respx {respx} with httpcore {httpcore} is not as expected: {found}. "
@@ -88,7 +86,7 @@ class HttpxFake(Fake):
     def _transport(self) -> Generator[None, None, None]:
         routes: list[_Route] = []
         try:
-            http = http_answers(self.core)._replace(libraries=_LIBRARIES, by_respx=True)
+            http = HttpAnswers(self.core, LIBRARIES, by_respx=True)
             with OPEN_FAKES.opened(RefusingFake(_NOT_BOTO, self.core), boto=False, http=http):
                 try:
                     OPEN_FAKES.locked(lambda: _enter(self, routes))

@@ -174,7 +174,7 @@ def _fake_for(request: Any, transport: Any) -> OpenFake | None:
     return fake_for(library_of(transport).__name__, url.scheme, url.host, port, url.raw_path.decode("ascii"))
 
 
-_LIBRARIES: Final = ("httpx", "httpx2")
+LIBRARIES: Final = frozenset({"httpx", "httpx2"})
 """The libraries whose transports can be wrapped."""
 
 
@@ -196,7 +196,7 @@ def library_of(inner: object) -> ModuleType:
     """Return the library (httpx or httpx2) to which the transport `inner` belongs; httpx if neither matches."""
     import httpx
 
-    loaded = [sys.modules[name] for name in _LIBRARIES if name in sys.modules]
+    loaded = [sys.modules[name] for name in LIBRARIES if name in sys.modules]
     kinds = ((library, (library.BaseTransport, library.AsyncBaseTransport)) for library in loaded)
     return next((library for library, kind in kinds if isinstance(inner, kind)), httpx)
 

@@ -137,9 +137,9 @@ class RecordingRun:
         """
         if self._fakes:
             return
-        from converse_harness.intercept.in_process import BotoFake
+        from converse_harness.intercept.in_process import InProcessFake
 
-        fake = BotoFake(**settings_of(self.item))
+        fake = InProcessFake(**settings_of(self.item))
         own_fakes(self.item).append(fake)
         self.give(fake)
         set_environ(self.item, fake)

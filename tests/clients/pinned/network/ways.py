@@ -721,10 +721,10 @@ def warm_pool_of_a_forkserver() -> Iterator[None]:
 def main() -> None:
     from converse_harness import BlockedConnection
     from converse_harness.intercept.guard import workers
-    from converse_harness.intercept.in_process import BotoFake
+    from converse_harness.intercept.in_process import InProcessFake
     from converse_harness.intercept.registry import OPEN_FAKES
 
-    class BotoOnlyFake(BotoFake):
+    class BotoOnlyFake(InProcessFake):
         """Answers no client of an HTTP library, so that the guard has to stop it."""
 
         def _transport(self) -> AbstractContextManager[object]:
@@ -734,7 +734,7 @@ def main() -> None:
     workers.arm()  # as the plugin does
     steps = WAYS[name][0]()
     next(steps)
-    fake = BotoFake(unexpected="allow", rules="off") if answers == "answers" else BotoOnlyFake()
+    fake = InProcessFake(unexpected="allow", rules="off") if answers == "answers" else BotoOnlyFake()
     fake.open()
     with open(log, "a") as file:
         file.write("open\n")

@@ -9,7 +9,7 @@ import pytest
 from converse_harness.cli import main
 from converse_harness.contract import Outcome, SetUpFailed, Target
 from converse_harness.contract.running import run
-from converse_harness.intercept.in_process import BotoFake
+from converse_harness.intercept.in_process import InProcessFake
 
 SUITE = Path(__file__).with_name("suite.py")
 
@@ -50,7 +50,7 @@ def test_the_demo_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_contract_says_what_is_missing() -> None:
     with (
-        BotoFake() as fake,
+        InProcessFake() as fake,
         pytest.raises(SetUpFailed, match=r"this Python \(emscripten\) starts none"),
     ):
         run(lambda _: Outcome("hi"), Target(fake, "Converse"), time_limit=1, most_calls=1)
