@@ -34,6 +34,7 @@ from converse_harness import (
     faults,
     reply,
 )
+from tests.intercept.guard import pools
 
 BEDROCK = "https://bedrock-runtime.us-east-1.amazonaws.com"
 PATH = "/model/us.amazon.nova-lite-v1%3A0/converse"
@@ -105,6 +106,26 @@ def test_a_session_from_before_the_fake_is_answered_and_then_not() -> None:
     asyncio.run(run())
 
 
+def test_an_idle_connection_of_before_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    pools.without_proxies(monkeypatch)
+    pools.as_bedrock(monkeypatch)
+    with pools.serving() as port:
+        url = f"http://bedrock-runtime.us-east-1.amazonaws.com:{port}{PATH}"
+
+        async def ask(client: aiohttp.ClientSession) -> str:
+            async with client.post(url, json=BODY) as response:
+                return await response.text()
+
+        async def run() -> list[bool]:
+            async with aiohttp.ClientSession() as client:
+                before = await ask(client)
+                with fake_converse(reply.text("hi")):
+                    during = await ask(client)
+                return ["hi" in text for text in (before, during, await ask(client))]
+
+        assert asyncio.run(run()) == [False, True, False]
+
+
 def test_a_refused_call_of_another_api_is_advised_by_its_path() -> None:
     async def run() -> None:
         async with asking(path="/openai/v1/chat/completions"):
@@ -112,6 +133,18 @@ def test_a_refused_call_of_another_api_is_advised_by_its_path() -> None:
 
     with pytest.raises(BlockedConnection, match="a path of Bedrock's Chat Completions API"), fake_converse():
         asyncio.run(run())
+
+
+def test_a_way_that_no_fake_answers_is_refused_without_a_circle(network: list[Any]) -> None:
+    async def run() -> None:
+        host = {"Host": "bedrock-runtime.us-east-1.amazonaws.com"}
+        async with asking("http://192.0.2.1", headers=host):
+            pass
+
+    said = r"No fixture answers this way of aiohttp .* `converse_server`"
+    with pytest.raises(BlockedConnection, match=said), fake_converse():
+        asyncio.run(run())
+    assert network == []
 
 
 # The same as over a socket
@@ -201,6 +234,15 @@ async def in_lines(base: str) -> Any:
         return [len(line) async for line in response.content]
 
 
+async def slowly(base: str) -> Any:
+    """A client that thinks for longer than its timeout for the next bytes: that is for the service alone."""
+    timeout = aiohttp.ClientTimeout(sock_read=0.1)
+    async with asking(base, f"{PATH}-stream", timeout=timeout) as response:
+        first = await response.content.readchunk()
+        await asyncio.sleep(0.2)
+        return first[1], len(await response.content.read()) > 0
+
+
 SAME: dict[str, tuple[Scenario, Reply]] = {
     "whole": (whole, reply.text("hi")),
     "streamed": (streamed, reply.text("one two three")),
@@ -213,6 +255,7 @@ SAME: dict[str, tuple[Scenario, Reply]] = {
     "raise_for_status": (raised_for_status, reply.throttled()),
     "a head that is too long": (too_long, reply.text("x").optional()),
     "signals": (signals, reply.text("hi")),
+    "slow client": (slowly, reply.text("one two three")),
     "lines": (in_lines, reply.text("one\ntwo")),
 }
 
@@ -281,6 +324,17 @@ def test_a_connection_fails_in_no_time(fault: Any, error: type[Exception]) -> No
 
     with fake_converse(reply.text("x").broken(fault)), pytest.raises(error):
         asyncio.run(run())
+
+
+def test_a_wait_that_outlasts_the_timeout_ends_at_once() -> None:
+    async def run() -> None:
+        async with asking(timeout=aiohttp.ClientTimeout(sock_read=50.0)):
+            pass
+
+    slow = reply.text("x").broken(faults.slow_first_byte.lasting(100.0))
+    with fake_converse(slow) as fake, pytest.raises(aiohttp.SocketTimeoutError):
+        asyncio.run(asyncio.wait_for(run(), 10.0))  # which would raise another error
+    assert [call.outcome for call in fake.calls] == ["closed by client"]
 
 
 # What the call shows

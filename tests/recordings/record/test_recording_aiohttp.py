@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+import warnings
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import httpx
 import pytest
 
 from converse_harness import ConverseServer, Reply, fake_converse, faults, record, recording, reply
+from converse_harness.recordings.record.captured import CapturedExchange
 from tests.server.peers import eventually
 
 PATH = "/model/us.amazon.nova-lite-v1%3A0/converse"
@@ -80,7 +83,11 @@ def test_a_session_is_recorded_and_played(server: ConverseServer, path: Path, na
         with record(path, upstream=other.url) as recorder:
             recorded = asyncio.run(scenario(other.url))
         assert [(call.body, call.outcome) for call in other.calls] == [(service.calls[0].body, "complete")]
-        assert [call.outcome for call in recorder.calls] == ["complete"]
+        (call,) = recorder.calls
+        assert call.outcome == "complete"
+        captured = call.of(CapturedExchange)
+        assert captured is not None
+        assert [data for data, _ in captured.pieces] == service.calls[0].answered.taken.data  # a piece for each chunk
     assert (recorded[0], recorded[2]) == (expected[0], expected[2])
     with fake_converse(recording(path)):
         assert asyncio.run(scenario(BEDROCK)) == recorded
@@ -128,6 +135,20 @@ def test_a_client_that_leaves_is_recorded(server: ConverseServer, path: Path) ->
         eventually(lambda: service.calls[0].outcome == "closed by client")
     with fake_converse(recording(path)):
         asyncio.run(leave(BEDROCK))
+
+
+def test_a_response_that_nobody_closes_is_recorded(server: ConverseServer, path: Path) -> None:
+    async def lose(base: str) -> None:
+        client = aiohttp.ClientSession()
+        response = await client.post(f"{base}{PATH}-stream", json=BODY)
+        await response.content.readchunk()
+
+    with server.script(reply.text("one two three").paced(each=60.0)) as service, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        with record(path, upstream=service.url) as recorder:
+            asyncio.run(lose(service.url))
+            gc.collect()
+            assert [call.outcome for call in recorder.calls] == ["closed by client"]
 
 
 def test_a_recorded_call_is_played_and_a_new_one_recorded(server: ConverseServer, path: Path) -> None:
