@@ -123,13 +123,6 @@ class InMemoryTransport(asyncio.Transport):
         """Return False: a client of HTTP does not close its side alone."""
         return False
 
-    def __del__(self) -> None:
-        # The event loop has stopped, or the client has lost its response.
-        if hasattr(self, "_closing"):  # __init__ ended
-            self._drop()
-            if self._forwarded is not None:
-                self._forwarded.leave()
-
     # The steps of an answer
 
     def _later(self, step: Callable[..., object], *arguments: object, delay: float = 0.0) -> None:
@@ -167,7 +160,8 @@ class InMemoryTransport(asyncio.Transport):
         self._asked = monotonic()
         if self._fake.runs_functions:
             coming = asyncio.ensure_future(asyncio.to_thread(self._fake.exchange, request))
-            coming.add_done_callback(lambda done: self._answer(done.result))
+            # The task is cancelled if the event loop stops first.
+            coming.add_done_callback(lambda done: None if done.cancelled() else self._answer(done.result))
         else:
             self._answer(partial(self._fake.exchange, request))
 
