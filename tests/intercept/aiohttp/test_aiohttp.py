@@ -34,6 +34,7 @@ from converse_harness import (
     faults,
     reply,
 )
+from converse_harness.intercept.aiohttp.connection import InMemoryTransport
 from tests.intercept.guard import pools
 
 BEDROCK = "https://bedrock-runtime.us-east-1.amazonaws.com"
@@ -243,6 +244,18 @@ async def slowly(base: str) -> Any:
         return first[1], len(await response.content.read()) > 0
 
 
+async def through_a_middleware(base: str) -> Any:
+    seen: list[int] = []
+
+    async def note(request: Any, handler: Any) -> Any:
+        response = await handler(request)
+        seen.append(response.status)
+        return await handler(request) if response.status == 429 else response
+
+    async with asking(base, middlewares=(note,)) as response:
+        return seen, said(await response.json())
+
+
 SAME: dict[str, tuple[Scenario, Reply]] = {
     "whole": (whole, reply.text("hi")),
     "streamed": (streamed, reply.text("one two three")),
@@ -258,6 +271,10 @@ SAME: dict[str, tuple[Scenario, Reply]] = {
     "slow client": (slowly, reply.text("one two three")),
     "lines": (in_lines, reply.text("one\ntwo")),
 }
+
+
+if hasattr(aiohttp, "ClientHandlerType"):  # since aiohttp 3.12
+    SAME["middleware"] = through_a_middleware, reply.text("hi")
 
 
 @pytest.mark.parametrize("name", SAME)
@@ -522,6 +539,40 @@ def test_a_redirect_to_bedrock_is_answered(converse: Fake) -> None:
             await runner.cleanup()
 
     assert asyncio.run(run()) == "hi"
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("turn", [1, 2])
+async def test_a_loop_of_pytest_asyncio(converse: Fake, turn: int) -> None:
+    converse.script(reply.text("hi"))
+    async with asking() as response:
+        assert said(await response.json()) == "hi"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_loop_of_anyio(converse: Fake) -> None:
+    converse.script(reply.text("hi"))
+    async with asking() as response:
+        assert said(await response.json()) == "hi"
+
+
+@pytest.mark.parametrize("fakes", [100, pytest.param(5_000, marks=pytest.mark.slow)])
+def test_fakes_leave_nothing_in_a_session(fakes: int) -> None:
+    async def run() -> None:
+        connector = aiohttp.TCPConnector(limit=3)
+        async with aiohttp.ClientSession(connector=connector) as client:
+            for number in range(fakes):
+                with fake_converse(reply.text("one two three")):
+                    async with client.post(STREAM if number % 2 else URL, json=BODY) as response:
+                        await (response.content.readchunk() if number % 3 else response.read())
+            assert not connector._acquired
+            assert not connector._conns
+            assert len(asyncio.all_tasks()) == 1
+
+    asyncio.run(run())
+    gc.collect()
+    assert [each for each in gc.get_objects() if type(each) is InMemoryTransport] == []
 
 
 def test_a_session_that_outlives_its_loop_leaves_nothing() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import aiohttp
 import httpx
 import pytest
+from aiohttp import web
 
 from converse_harness import ConverseServer, Reply, fake_converse, faults, record, recording, reply
 from converse_harness.recordings.record.captured import CapturedExchange
@@ -91,6 +92,33 @@ def test_a_session_is_recorded_and_played(server: ConverseServer, path: Path, na
     assert (recorded[0], recorded[2]) == (expected[0], expected[2])
     with fake_converse(recording(path)):
         assert asyncio.run(scenario(BEDROCK)) == recorded
+
+
+def test_a_compressed_answer_is_recorded_as_it_came(path: Path) -> None:
+    body = {"output": {"message": {"role": "assistant", "content": [{"text": "hi " * 100}]}}, "stopReason": "end_turn"}
+    body |= {"usage": {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2}, "metrics": {"latencyMs": 1}}
+
+    async def compress(request: web.Request) -> web.Response:
+        response = web.json_response(body)
+        response.enable_compression(web.ContentCoding.gzip)
+        return response
+
+    async def record_it() -> bytes:
+        app = web.Application()
+        app.router.add_post("/{path:.*}", compress)
+        runner = web.AppRunner(app)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        service = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        try:
+            with record(path, upstream=service):
+                return bytes((await ask(service))[2])
+        finally:
+            await runner.cleanup()
+
+    assert json.loads(asyncio.run(record_it())) == body
+    with fake_converse(recording(path)):
+        assert json.loads(asyncio.run(ask(BEDROCK))[2]) == body
 
 
 async def error_of(base: str) -> Any:
