@@ -19,6 +19,7 @@ import aiobotocore.endpoint
 import aiobotocore.retries.bucket
 import aiobotocore.session
 import aiobotocore.signers
+import aiohttp
 import botocore.exceptions
 import pytest
 import trio
@@ -529,3 +530,22 @@ def test_attempts_are_at_most_those_of_the_setting(mode: str, attempts: int | No
         with pytest.raises(botocore.exceptions.ClientError):
             asyncio.run(ask())
     assert len(fake.calls) == expected
+
+
+def test_one_script_answers_aiobotocore_and_aiohttp_once_each() -> None:
+    """Aiobotocore stands on aiohttp or httpx, which the fake answers too."""
+    url = f"https://bedrock-runtime.us-east-1.amazonaws.com/model/{QUESTION['modelId']}/converse"
+
+    async def ask() -> list[Any]:
+        async with connect({}) as client, connect({"http_session_cls": HttpxSession}) as other:
+            answers = [await each.converse(**QUESTION) for each in (client, other)]
+        async with (
+            aiohttp.ClientSession() as plain,
+            plain.post(url, json={"messages": QUESTION["messages"]}) as response,
+        ):
+            return [*answers, await response.json()]
+
+    with fake_converse(*map(reply.text, "123")) as fake:
+        answers = asyncio.run(ask())
+    assert [answer["output"]["message"]["content"][0]["text"] for answer in answers] == ["1", "2", "3"]
+    assert len(fake.calls) == 3
