@@ -37,6 +37,7 @@ def _boto(module: str, attribute: str, parameters: tuple[str, ...] | None, repla
     return Point(module, attribute, parameters, replace, eager=True, **more)
 
 
+_POOL_ASYNC = "httpx.pools.handle_async_request"
 _CONNECT = ("self", "req", "...")
 _IN_BYTES = "request line and Host header in the bytes"
 _IN_HTTP = "host, target and Host header"
@@ -111,12 +112,12 @@ POINTS = (
     _guard("_awscrt", "http_client_connection_new", ANY, "second", "the host"),
     # The guard: calls that write a request
     _guard("http.client", "HTTPConnection.putrequest", _PUT, "http_request", "host, tunnel, URL", optional=True),
-    _guard("httpcore", "ConnectionPool.handle_request", _REQUEST, "httpcore_pool", _IN_HTTP),
-    _guard("httpcore", "AsyncConnectionPool.handle_async_request", _REQUEST, "httpcore_pool", _IN_HTTP),
+    Point("httpcore", "ConnectionPool.handle_request", _REQUEST, "httpx.pools.handle_request", reads=_IN_HTTP),
+    Point("httpcore", "AsyncConnectionPool.handle_async_request", _REQUEST, _POOL_ASYNC, reads=_IN_HTTP),
     _guard("httpcore", "HTTPConnection.handle_request", _REQUEST, "httpcore_connection", _IN_HTTP),
     _guard("httpcore", "AsyncHTTPConnection.handle_async_request", _REQUEST, "httpcore_connection", _IN_HTTP),
-    _guard("httpcore2", "ConnectionPool.handle_request", _REQUEST, "httpcore_pool", _IN_HTTP),
-    _guard("httpcore2", "AsyncConnectionPool.handle_async_request", _REQUEST, "httpcore_pool", _IN_HTTP),
+    Point("httpcore2", "ConnectionPool.handle_request", _REQUEST, "httpx.pools.handle_request", reads=_IN_HTTP),
+    Point("httpcore2", "AsyncConnectionPool.handle_async_request", _REQUEST, _POOL_ASYNC, reads=_IN_HTTP),
     _guard("httpcore2", "HTTPConnection.handle_request", _REQUEST, "httpcore_connection", _IN_HTTP),
     _guard("httpcore2", "AsyncHTTPConnection.handle_async_request", _REQUEST, "httpcore_connection", _IN_HTTP),
     _guard("_awscrt", "http_client_stream_new", ANY, "awscrt_request", _IN_HTTP),

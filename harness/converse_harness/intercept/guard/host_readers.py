@@ -112,10 +112,15 @@ def httpcore_pool(original: Any) -> Any:
     respx, and vcrpy before its release 9, replace this method by functions that answer without a connection. What such
     a function does not answer is refused by `httpcore_connection`.
     """
-    # A wrapper may copy the name and module of what it wraps, but not the globals.
-    where = str(getattr(original, "__globals__", {}).get("__name__"))
-    own = where.partition(".")[0] in ("httpcore", "httpcore2")
+    own = is_of_httpcore(original)
     return (_before(_in_httpcore, path=_path_in_httpcore) if own else _before(_nothing))(original)
+
+
+def is_of_httpcore(function: Any) -> str:
+    """Return "httpcore" or "httpcore2" if a function is of this library, and "" if another tool has put it there."""
+    # A wrapper may copy the name and module of what it wraps, but not the globals.
+    library = str(getattr(function, "__globals__", {}).get("__name__")).partition(".")[0]
+    return library if library in ("httpcore", "httpcore2") else ""
 
 
 def httpcore_connection(original: Any) -> Any:

@@ -25,7 +25,7 @@ from converse_harness.intercept.guard.hosts import is_bedrock_host
 from converse_harness.intercept.registry import CURRENT_CALL, OPEN_FAKES, HttpAnswers
 from converse_harness.stream.http import Request
 
-_PORTS: Final = {"http": 80, "https": 443}
+PORTS: Final = {"http": 80, "https": 443}
 """Maps each URL scheme to its default port."""
 
 
@@ -83,8 +83,8 @@ def _address_of(url: str) -> str:
     """Return an HTTP URL with its port and a final slash, so that prefixes can be compared; "" for any other text."""
     with suppress(ValueError):  # urlsplit cannot parse the URL
         parts = urlsplit(url)
-        if parts.hostname and parts.scheme in _PORTS:
-            port = parts.port or _PORTS[parts.scheme]
+        if parts.hostname and parts.scheme in PORTS:
+            port = parts.port or PORTS[parts.scheme]
             return f"{parts.scheme}://{parts.hostname}:{port}{parts.path.rstrip('/')}/"
     return ""
 

@@ -16,7 +16,7 @@ from typing import Any, Final, cast
 from converse_harness.errors import ReplyError
 from converse_harness.intercept.capture import Capture, CapturingBody, forwarding
 from converse_harness.intercept.exchange import OpenFake, ResponseReader, TransportExchange, headers, refuse
-from converse_harness.intercept.http.requests import fake_for, from_operation_on
+from converse_harness.intercept.http.requests import PORTS, fake_for, from_operation_on
 from converse_harness.intercept.patches import replacement
 from converse_harness.intercept.registry import OPEN_FAKES
 from converse_harness.stream.http import Request
@@ -170,7 +170,7 @@ def responder(fake: OpenFake) -> OpenFake:
 def _fake_for(request: Any, transport: Any) -> OpenFake | None:
     """Return the fake that must get a request of the patched httpx transport `transport`; None for the network."""
     url = request.url
-    port = url.port or {"http": 80, "https": 443}.get(url.scheme)
+    port = url.port or PORTS.get(url.scheme)
     return fake_for(library_of(transport).__name__, url.scheme, url.host, port, url.raw_path.decode("ascii"))
 
 
