@@ -20,6 +20,8 @@ from converse_harness.intercept.httpx.transports import ask, ask_async
 _ABOVE: Final = {"httpcore": "httpx", "httpcore2": "httpx2"}
 """Maps each library of pools to the library of clients that stands on it."""
 
+_Pairs = list[tuple[str, str]]
+
 
 class _Sync: ...
 
@@ -40,9 +42,12 @@ class _LikeHttpx:
         error: Callable[[str], Exception] = getattr(self._core, name)
         return lambda message, request: error(message)
 
-    def Response(self, status: int, *, headers: Any, stream: Any, extensions: Any) -> Any:  # noqa: N802 - as in httpx
-        pairs = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
-        return self._core.Response(status, headers=pairs, content=stream, extensions=extensions)
+    def Response(self, status: int, *, headers: _Pairs, stream: Any, extensions: Any) -> Any:  # noqa: N802 - as in httpx
+        return self._core.Response(status, headers=_encoded(headers), content=stream, extensions=extensions)
+
+
+def _encoded(headers: _Pairs) -> list[tuple[bytes, bytes]]:
+    return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
 
 
 class _PoolRequest:
