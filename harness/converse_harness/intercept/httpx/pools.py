@@ -40,7 +40,11 @@ class _LikeHttpx:
 
     def __getattr__(self, name: str) -> Callable[..., Exception]:
         error: Callable[[str], Exception] = getattr(self._core, name)
-        return lambda message, request: error(message)
+
+        def make(message: str, request: object) -> Exception:
+            return error(message)
+
+        return make
 
     def Response(self, status: int, *, headers: _Pairs, stream: Any, extensions: Any) -> Any:  # noqa: N802 - as in httpx
         return self._core.Response(status, headers=_encoded(headers), content=stream, extensions=extensions)
