@@ -7,6 +7,7 @@ request writer, the response parser, decompression, cookies.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -50,8 +51,9 @@ class _InMemoryConnector:
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self._connector, name, value)
 
-    async def _get(self, *args: Any) -> None:
-        """Find no idle connection."""
+    def _get(self, *args: Any) -> Any:
+        """Find no idle connection. The method is a coroutine function in aiohttp 3.10.11, and was none in 3.10.0."""
+        return _no_connection() if inspect.iscoroutinefunction(self._connector._get) else None
 
     async def _create_connection(self, req: Any, *more: Any) -> Any:
         """Return a new protocol object of aiohttp that is connected to a transport in memory."""
@@ -60,3 +62,6 @@ class _InMemoryConnector:
         protocol.connection_made(InMemoryTransport(protocol, req, self._fake, dial))
         protocol.force_close()  # the connector must not keep the connection for another request
         return protocol
+
+
+async def _no_connection() -> None: ...
