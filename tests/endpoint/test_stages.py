@@ -6,7 +6,6 @@ import json
 import re
 import threading
 import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -91,17 +90,24 @@ class Witness(Stage):
     def __init__(self, lock: OwnedLock, parties: int, endpoint: Endpoint) -> None:
         super().__init__(endpoint)
         self.seen: list[Seen] = []
-        self.most: Counter[str] = Counter()
-        """The largest number of threads in each method at the same time."""
         self._lock = lock
-        self._inside: Counter[str] = Counter()
+        self._inside = dict.fromkeys(METHODS, 0)
+        self._numbers: list[tuple[str, int]] = []
+        """Of each call: the method, and the number of threads in it."""
         free = [name for name, claim in CLAIMS.items() if claim.lock == "without" and name != "leftovers"]
         self.meeting = {name: threading.Barrier(parties, timeout=5) for name in free if parties}
+
+    @property
+    def most(self) -> dict[str, int]:
+        """The largest number of threads in each method at the same time."""
+        return {
+            method: max((number for name, number in self._numbers if name == method), default=0) for method in METHODS
+        }
 
     def note(self, method: str, call: Call | None) -> None:
         self.seen.append(Seen(method, get_ident(), self._lock.held, call))
         self._inside[method] += 1  # no function is called in this line, so that no other thread runs
-        self.most[method] = max(self.most[method], self._inside[method])
+        self._numbers.append((method, self._inside[method]))
         if method in self.meeting:
             with suppress(BrokenBarrierError):
                 self.meeting[method].wait()

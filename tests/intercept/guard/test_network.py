@@ -132,9 +132,9 @@ if __name__ == "__main__":
 EXPECTED = {
     "boto": "end_turn",
     "control plane": "ClientError",
-    "httpx": "BlockedConnection",
-    "async httpx": "BlockedConnection",
-    "aiohttp": "BlockedConnection",
+    "httpx": "<Response [400 Bad Request]>",
+    "async httpx": "<Response [400 Bad Request]>",
+    "aiohttp": "None",
     "socket": "BlockedConnection",
     "forked": "BlockedConnection",
     "fork": "BlockedConnection",
