@@ -13,6 +13,7 @@ import litellm
 import openai
 import pytest
 from litellm.llms.custom_httpx.async_client_cleanup import close_litellm_async_clients
+from litellm.router import Router
 
 from converse_harness import ConverseServer, Fake, HttpxFake, fake_converse, reply
 from converse_harness.intercept.clients import ACCOUNT
@@ -189,7 +190,7 @@ def test_its_router_waits_in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     for variable, value in ACCOUNT.items():
         monkeypatch.setenv(variable, value)
     params = {"model": ASKED["model"]}
-    router = litellm.Router(model_list=[{"model_name": "m", "litellm_params": params}], num_retries=1)
+    router = Router(model_list=[{"model_name": "m", "litellm_params": params}], num_retries=1)
 
     async def ask() -> Any:
         try:
