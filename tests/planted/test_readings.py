@@ -32,8 +32,8 @@ def test_most_misreadings_are_found_in_drawn_answers_too() -> None:
     missed = [
         name for name in MISREADINGS if not [*islice(accusations(contract_of(misreading(name)), *drawn, first=True), 1)]
     ]
-    # Which others are missed depends on the version of hypothesis, and on what it draws from the constants of all
-    # modules that are imported: alone this test missed at most three, in a run of the slow tier four.
+    # Which others are missed depends on the version of hypothesis, and perhaps on the modules that are imported, whose
+    # constants it draws: alone this test missed at most three, in a run of the slow tier four.
     assert len({*missed} - SELDOM_DRAWN) <= 5, missed
 
 
