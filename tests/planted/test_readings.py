@@ -34,7 +34,7 @@ def test_most_misreadings_are_found_in_drawn_answers_too() -> None:
     ]
     # Which others are missed depends on the version of hypothesis, and perhaps on the modules that are imported, whose
     # constants it draws: alone this test missed at most three, in a run of the slow tier four.
-    assert len({*missed} - SELDOM_DRAWN) <= 5, missed
+    assert len({*missed} - SELDOM_DRAWN) <= 4, missed
 
 
 def test_the_consumer_without_a_bug_reads_the_answers_at_the_edge() -> None:

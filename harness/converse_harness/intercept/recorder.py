@@ -128,11 +128,12 @@ def record(
     redaction: Redaction | None = None,
     **settings: Unpack[Settings],
 ) -> Recorder:
-    """Record the calls of boto3, aiobotocore and httpx clients. Use it in `with`, in `async with` or as a decorator.
+    """Record the calls of boto3, aiobotocore, httpx and aiohttp clients.
 
-    The calls go to the real Bedrock, with real credentials, and clients receive the answers as they arrive. Calls of
-    httpx and httpx2 clients are recorded if they go to a Bedrock host, or to `upstream`, a URL that replaces Bedrock.
-    For clients that call other hosts, use the recorder's methods `httpx_transport` and `httpx_async_transport`.
+    Use it in `with`, in `async with` or as a decorator. The calls go to the real Bedrock, with real credentials, and
+    clients receive the answers as they arrive. Calls of httpx, httpx2 and aiohttp clients are recorded if they go to a
+    Bedrock host, or to `upstream`, a URL that replaces Bedrock. For clients of httpx and httpx2 that call other hosts,
+    use the recorder's methods `httpx_transport` and `httpx_async_transport`.
 
     `mode` is "all" (record everything and replace the file), "new_episodes" (play the calls that match, record all
     others), "once" (record if there is no file) or "none" (only play). `match`, `pace` and `ignore` have the same
