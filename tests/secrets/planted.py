@@ -9,8 +9,10 @@ import base64
 import gzip
 import io
 import json
+import random
+import string
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Final
 from urllib.parse import quote
@@ -38,7 +40,6 @@ REFUSED: Final[Mapping[str, str]] = {
     "the value of an Authorization header of AWS": "AWS4-HMAC-" + "SHA256 Credential=AK/20260101/us-east-1/bedrock",
     "a signature of AWS": "SignedHeaders=host, Signa" + "ture=" + "0af1" * 16,
     "a cookie": "Set-Cookie: session=" + LONG,
-    "the value of an API key header": "x-api-key: " + LONG,
     "an Anthropic API key": "sk-" + "ant-api03-" + LONG,
     "an OpenAI API key": "sk-" + "proj-" + LONG,
     "an OpenAI API key of old": "sk-" + LONG,
@@ -56,6 +57,10 @@ REFUSED: Final[Mapping[str, str]] = {
     "a JSON Web Token": "ey" + "JhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0." + LONG,
     "a private key": "-----BEGIN PRIV" + f"ATE KEY-----\n{LONG}\n{LONG}\n-----END PRIVATE KEY-----",
     "a private key of OpenSSH": "-----BEGIN OPENSSH PRIV" + f"ATE KEY-----\nb3BlbnNzaC1rZXktdjEA{LONG}\n",
+    "the body of a private key": "MI" + f"IEvQIBADANBgkqhkiG9w0BAQEFAASC{LONG}\n{LONG}{LONG}",
+    "a private key by its name": "Private" + f"Key = {LONG}q7Rt2L=",
+    "a token, key or secret beside its name": "x-api-" + f"key: {LONG}",
+    "a password beside its name": "DB_PASS" + f"WORD={LONG}",
     "a private key, encrypted": "-----BEGIN RSA PRIV" + f"ATE KEY-----\nProc-Type: 4,ENCRYPTED\n\n{LONG}\n",
 }
 """By the kind that it is found as, whatever follows in its name: with each of them no file is written."""
@@ -104,12 +109,34 @@ READABLE: Final = st.characters(codec="ascii", exclude_categories=["Cc"], includ
 """ASCII without the control characters that begin a sequence for a terminal."""
 
 
+NAMED: Final[Mapping[str, Sequence[str]]] = {
+    "a cookie-\tfalse\t": (
+        *("cookie sid: ", 'cookies={"sid": "', 'add_cookie({"name": "sid", "value": "'),
+        "example.com\tFALSE\t/\tTRUE\t1999999999\tsid\t",
+    ),
+    "a token, key or secret beside its name-key": (
+        "auth_token: ",
+        "client_secret=",
+        '"api-key": "',
+        "x-functions-key: ",
+    ),
+    "a password beside its name-passphrase": ("password: ", "DB_PASSWORD=", '"passphrase": "', "Pwd="),
+}
+"""What stands before a secret whose pattern hypothesis seldom draws, by its kind and last hint."""
+
+_LETTERS: Final = string.ascii_letters + string.digits
+_RANDOM: Final = st.integers(0, 2**32).map(lambda seed: "".join(random.Random(seed).choices(_LETTERS, k=32)) + "7")
+
+
 @cache
 def texts_of(kind: SecretKind, alphabet: st.SearchStrategy[str] = ASCII) -> st.SearchStrategy[str]:
     """Texts with what the pattern of a kind matches: secrets are ASCII; what is looked ahead to is drawn as well.
 
     A strategy is kept: hypothesis takes longer to build it than to draw from it.
     """
+    before = NAMED.get(f"{kind.name}-{kind.hints[-1]}")
+    if before is not None:
+        return st.builds("".join, st.tuples(st.sampled_from(before), _RANDOM))
     return st.from_regex(compiled(kind), fullmatch="(?=@" not in kind.pattern, alphabet=alphabet)
 
 

@@ -52,8 +52,9 @@ def test_whatever_the_pattern_of_a_kind_matches_has_one_of_its_hints(
 ) -> None:
     # What is looked ahead to is drawn as well.
     text = data.draw(texts_of(kind))
+    assert any(hint in text.lower() for hint in kind.hints)
     # In a text of megabytes only the neighbourhood of the hints is searched.
-    assert any(True for _ in matches(" " * spaces + text, (kind,)))
+    assert any(True for _ in matches(" " * spaces + text, (kind,))) == any(True for _ in matches(text, (kind,)))
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -363,3 +364,14 @@ def test_an_exchange_is_searched_as_if_it_were_alone(drawn: list[tuple[str, str,
         expected += [replace(leak, line=leak.line + len(lines)) for leak in scan(exchange, own=["hunter2-Pass"])]
         lines += exchange
     assert scan(lines, own=["hunter2-Pass"]) == expected
+
+
+def test_a_secret_in_pieces_is_found_beside_a_whole_one_of_another_exchange() -> None:
+    whole = f"is {REFUSED['a GitHub token']} it"
+
+    def exchange(number: int, *pieces: str) -> list[dict[str, Any]]:
+        deltas = [{"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": piece}}} for piece in pieces]
+        return [{"call": number}, {"t": 1, "status": 200}, *({"t": 2, **delta} for delta in deltas)]
+
+    lines = [{"format": "x"}, *exchange(1, whole[:20], whole[20:]), *exchange(2, whole, " again")]
+    assert [leak.line for leak in scan(lines, own=())] == [4, 8]

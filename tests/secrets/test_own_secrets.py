@@ -57,7 +57,16 @@ def test_names_of_no_secrets(name: str) -> None:
 # Where a secret is in the environment, what programs make of it, and in which of our texts it comes
 
 PRINTABLE: Final = st.characters(codec="utf-8", categories=["L", "N", "P", "S"])
-VALUES: Final = st.text(PRINTABLE, min_size=20, max_size=40).filter(lambda text: len(set(text)) > 5)
+SHORTER: Final = st.characters(codec="utf-8", max_codepoint=0xFFFF, categories=["L", "N", "P", "S"])
+
+
+def values(letters: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.text(letters, min_size=20, max_size=40).filter(
+        lambda text: len(set(text)) > 5 and "." not in (text[16], text[-17])
+    )
+
+
+VALUES: Final = values(PRINTABLE)
 HOLDERS: Final[Mapping[str, Callable[[str], dict[str, str]]]] = {
     "a variable": lambda value: {"DB_PASSWORD": value},
     "the password of a URL": lambda value: {"DATABASE_URL": f"postgres://app:{quote(value, safe='')}@db:5432/x?a=b"},
@@ -75,7 +84,11 @@ SPELLINGS: Final[Mapping[str, Callable[[str], str]]] = {
     "in Python": lambda value: repr({"note": value}),
     "in ASCII": lambda value: f"b'{value.encode('unicode_escape').decode()}'",
     "in HTML": lambda value: f"<p>{html.escape(value)}</p>",
+    "in Go": lambda value: '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"',
+    "in a log of docker": lambda value: f"web-1  | password={value}",
     "cut": lambda value: f"{value[:-1]}... is wrong",
+    "cut to sixteen characters": lambda value: f"{value[:16]}... is wrong",
+    "its last sixteen characters": lambda value: f"\u2026{value[-16:]} is wrong",
     "coloured": lambda value: SHAPES["a colour within"](value, len(value) // 2),
     "on a terminal": lambda value: SHAPES["grep --color"](value, len(value) // 2),
     "with a character of no width": lambda value: SHAPES["a zero-width space"](value, len(value) // 2),
@@ -91,8 +104,56 @@ SPELLINGS: Final[Mapping[str, Callable[[str], str]]] = {
 )
 def test_every_spelling_is_hidden(value: str, holder: str, spelling: str, name: str) -> None:
     left = MASKS[name](SPELLINGS[spelling](value), own_secrets(HOLDERS[holder](value)))
-    ways = {value[:-1], quote(value, safe="")[:-3], json.dumps(value)[1:-2], html.escape(value)[:-1]}
+    ways = {value[:-1], quote(value, safe="")[:-3], json.dumps(value)[1:-2], html.escape(value)[:-1], value[:16]}
+    ways |= {value[-16:]}
     assert not [way for way in ways if way in left or way in seen(left)]
+
+
+ENCODED: Final[Mapping[str, Callable[[str], str]]] = {
+    "a login": lambda value: base64.b64encode(f"app:{value}".encode()).decode(),
+    "base64": lambda value: base64.b64encode(f"it is {value}!".encode()).decode(),
+    "percent": lambda value: "".join(f"%{byte:02x}" for byte in value.encode()),
+    "hexadecimal": lambda value: f"it is {value}!".encode().hex(),
+    "letter by letter": lambda value: json.dumps([*value]),
+    "numbers of HTML": lambda value: "".join(f"&#{ord(one)};" for one in value),
+    "percent twice": lambda value: quote(quote(value, safe=""), safe=""),
+    "JSON of PHP": lambda value: json.dumps(value).replace("/", "\\/"),
+    "JSON for HTML": lambda value: json.dumps(value, ensure_ascii=False).replace("<", "\\u003c"),
+    "XML": lambda value: f"<p>{html.escape(value, quote=False)}</p>",
+    "JSON in JSON": lambda value: json.dumps({"body": json.dumps({"note": value})}),
+    "JSON, four deep": lambda value: json.dumps({"a": json.dumps({"b": json.dumps({"c": json.dumps({"d": value})})})}),
+}
+
+
+@settings(max_examples=examples(2))
+@given(
+    value=values(SHORTER),
+    encoding=st.sampled_from(sorted(ENCODED)),
+    name=st.sampled_from(["value_without_secrets", "without_secrets"]),
+)
+def test_every_encoding_is_hidden(value: str, encoding: str, name: str) -> None:
+    encoded = ENCODED[encoding](value)
+    assert encoded[1:-1] not in MASKS[name](f"it is {encoded}", own_secrets({"DB_PASSWORD": value}))
+
+
+RARE: Final[Mapping[str, tuple[str, str]]] = {
+    "cut before a dot": ("Zq4-wP7nR2tLk9Xm.Y3hVd8Bc5", "Zq4-wP7nR2tLk9Xm... is wrong"),
+    "cut in the middle": ("Zq4-wP7nR2tLk9XmY3hVd8Bc5sJf", "Zq4-wP7nR2tL...Y3hVd8Bc5sJf"),
+    "in a shell": ("Zq4-wP7nR2tL'k9XmY3hVd8Bc5", "psql 'Zq4-wP7nR2tL'\"'\"'k9XmY3hVd8Bc5'"),
+    "in SQL or YAML": ("Zq4-wP7nR2tL'k9XmY3hVd8Bc5", "PASSWORD 'Zq4-wP7nR2tL''k9XmY3hVd8Bc5'"),
+    "beyond 16 bits, escaped for HTML": ("Zq4-wP7nR2tL<k9XmY\U00010000", "Zq4-wP7nR2tL\\u003ck9XmY\\ud800\\udc00"),
+    "quoted-printable": ("Zq4-wP7nR2tLk9XmY3hVd8Bc5", "it is Zq4-wP7nR2tL=\nk9XmY3hVd8Bc5"),
+    "in source, joined": ("Zq4-wP7nR2tLk9XmY3hVd8Bc5", '"Zq4-wP7nR2tL" + "k9XmY3hVd8Bc5"'),
+    "in octal": ("Zq4-wP7nR2tL", "".join(f"\\{ord(one):03o}" for one in "Zq4-wP7nR2tL")),
+}
+"""A value, and how it is printed."""
+
+
+@pytest.mark.parametrize("spelling", RARE)
+def test_a_rare_spelling_is_hidden(spelling: str) -> None:
+    value, printed = RARE[spelling]
+    left = MASKS["value_without_secrets"](printed, own_secrets({"DB_PASSWORD": value}))
+    assert not [part for part in ("Zq4-wP7nR2tL", "k9XmY", "3hVd8Bc5", "\\132\\161\\064") if part in left]
 
 
 BODY: Final = [(RANDOM * 4)[at : at + 64] for at in range(3)]

@@ -34,7 +34,7 @@ def _only_text(value: Any) -> str:
     return value if isinstance(value, str) else value["text"][0]
 
 
-@settings(max_examples=examples(1.5))
+@settings(max_examples=examples(0.7))
 @given(
     kind=st.sampled_from(KINDS),
     data=st.data(),
@@ -50,7 +50,7 @@ def test_every_mask_hides_every_kind(kind: SecretKind, data: st.DataObject, shap
     assert text[start:end] not in left + seen(left)
 
 
-@settings(max_examples=examples(1.5))
+@settings(max_examples=examples(0.7))
 @given(
     kind=st.sampled_from(KINDS),
     data=st.data(),
@@ -63,7 +63,7 @@ def test_base64_is_hidden_too(kind: SecretKind, data: st.DataObject, shape: str,
     assert encoded not in seen(MASKS[name](SHAPES[shape](encoded, data.draw(st.integers(1, len(encoded) - 1))), ()))
 
 
-@settings(max_examples=examples(1.5))
+@settings(max_examples=examples(0.7))
 @given(kind=st.sampled_from(KINDS), data=st.data(), shape=st.sampled_from(sorted(SHAPES)), number=st.integers(0, 99))
 def test_it_is_found_behind_an_image(kind: SecretKind, data: st.DataObject, shape: str, number: int) -> None:
     text = data.draw(texts_of(kind, READABLE).filter(lambda text: bool(secret_spans(kind, text))))

@@ -48,14 +48,15 @@ class Accounts:
         self._pattern = re.compile(rf"{_BEFORE}(?:{'|'.join(self._all) or '(?!)'})(?!\d)")
 
     @classmethod
-    def of_recording(cls, texts: Sequence[Joined], kept: int = 0) -> Accounts:
+    def of_recording(cls, texts: Sequence[Joined], kept: int = 0, given: dict[str, str] | None = None) -> Accounts:
         """Return the account ids in the texts of a recording, each with its stand-in, an invented id.
 
         The first `kept` lines may already contain stand-ins, which stay unchanged. If an ARN below these lines differs
         from one of their ARNs only in its account id, the account id gets the stand-in of that ARN. A stand-in is given
-        to only one account id.
+        to only one account id. `given` are the stand-ins of the account ids in the other texts of the recording, if it
+        is searched in parts; those of these texts are added.
         """
-        stand_ins: dict[str, str] = {}
+        stand_ins: dict[str, str] = {} if given is None else given
         arns: dict[tuple[str, str], str] = {}
         later: list[tuple[str, tuple[str, str]]] = []
         for group in texts:
@@ -68,7 +69,7 @@ class Accounts:
                 else:
                     later.append((account, arn))
         kept_texts = [view.text for group in texts for view in group.views if view.line <= kept]
-        taken = {account for text in kept_texts for account in IS_STAND_IN.findall(text)}
+        taken = {account for text in kept_texts for account in IS_STAND_IN.findall(text)} | {*stand_ins.values()}
         free = (each for each in map(stand_in, range(1, 10**6)) if each not in taken)
         unclaimed = set(arns.values())
         for account, arn in later:

@@ -38,6 +38,7 @@ MAX_FILE: Final = 512 * 1024 * 1024
 
 _CODE: Final = (
     r"u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|U(00(?:0[0-9a-fA-F]|10)[0-9a-fA-F]{4})|[ux]\{(0?[0-9a-fA-F]{1,5})\}"
+    r"|([0-3][0-7]{2})"
 )
 _ESCAPE: Final = re.compile(rf"\\(?:{_CODE}|([nrtbf])|([\s\S]))")
 _ESCAPED: Final = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
@@ -72,17 +73,42 @@ def _unwrap(text: str) -> str:
     return "".join([*made, text[done:]])
 
 
+_PRINTABLE_QUOTED: Final = re.compile(r"=(?:([0-9A-F]{2})|\r?\n)")
+
+
+def _unquoted(found: re.Match[str]) -> str:
+    return chr(int(found[1], 16)) if found[1] else ""
+
+
+_DUMPED: Final = re.compile(r"(?<![0-9A-Za-z])[0-9a-fA-F]{6,8}:? {1,2}((?:[0-9a-fA-F]{2,4} {1,2}){2,16})")
+"""Matches a line of a hex dump, as xxd and hexdump -C print it."""
+
+
+def _undumped(text: str) -> str:
+    lines = [
+        bytes.fromhex(found[1]).decode("latin-1")
+        for found in _DUMPED.finditer(text)
+        if len(found[1].replace(" ", "")) % 2 == 0
+    ]
+    return "".join(lines) or text
+
+
 def _unescaped(found: re.Match[str]) -> str:
+    if found[5]:
+        return chr(int(found[5], 8))
     code = found[1] or found[2] or found[3] or found[4]
-    return chr(int(code, 16)) if code else _ESCAPED.get(found[5], found[6])
+    return chr(int(code, 16)) if code else _ESCAPED.get(found[6], found[7])
 
 
 WHOLE: Final[tuple[tuple[str, str, Callable[[str], str]], ...]] = (
     ("escaped", "\\", lambda text: _ESCAPE.sub(_unescaped, text)),
     ("percent-encoded", "%", lambda text: unquote(text) if _PERCENT.search(text) else text),
     ("HTML", "&", lambda text: html.unescape(text) if _ENTITY.search(text) else text),
+    ("quoted-printable", "=3D", lambda text: _PRINTABLE_QUOTED.sub(_unquoted, text)),
     ("coloured", "", shown),
     ("wrapped", "\n", _unwrap),
+    ("hex dump", "0  ", _undumped),
+    ("hex dump", "0: ", _undumped),
 )
 """The encodings that are decoded in a text as a whole. Each has a name, a character (or "") that every encoded text
 contains, and a decoder.
@@ -96,6 +122,7 @@ _CODES: Final[tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], str]],
     ("\\", _ESCAPE, _unescaped),
     ("%", _PERCENT, lambda found: chr(int(found[0][1:], 16))),
     ("&", _ENTITY, lambda found: html.unescape(found[0])),
+    ("=3D", _PRINTABLE_QUOTED, _unquoted),
 )
 
 

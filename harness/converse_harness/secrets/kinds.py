@@ -1,14 +1,19 @@
 """One table of all kinds of secrets. A kind has a pattern, and hints: every text with such a secret contains a hint.
 
 The patterns do not match hashes, ids, signatures of reasoning content, or prose about secrets. A secret without a
-distinctive prefix is detected only beside the name of its service.
+distinctive prefix is detected only beside its own name or the name of its service. The patterns are simple: how a text
+is quoted, coloured, escaped or broken into lines is undone before they are used (`readable`, `views`).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
+
+from converse_harness.secrets.randomness import holds_random, is_password, looks_random
+from converse_harness.secrets.separators import ASSIGNED, GIVEN, IS
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +24,8 @@ class SecretKind:
     whole match; if the pattern has a group `kept`, it is the part of the match after this group. `masked`: calls to AWS
     normally contain such a secret, so masking it in a recording causes no warning. `source` is the site or tool that
     documents the format. `beside_name`: the pattern requires the name of the service, because the secret alone looks
-    like any random word.
+    like any random word. `accepts` returns whether a secret that the pattern matches is one: many words fit a pattern.
+    `weak`: the kind is used only for what no other kind matches. `at_hint`: every match begins with a hint.
     """
 
     name: str
@@ -28,19 +34,36 @@ class SecretKind:
     masked: bool = False
     source: str = ""
     beside_name: bool = False
+    accepts: Callable[[str], bool] = bool
+    weak: bool = False
+    at_hint: bool = False
 
 
 _START: Final = r"(?<![A-Za-z0-9])"
 _BASE64_START: Final = r"(?<![A-Za-z0-9+/_-])"
-# Matches the separator between the name and the value of a header or of a member, in JSON (plain or inside a string),
-# Python, YAML and XML.
-_IS: Final = r"""["'\\]{0,4}[ \t]{0,40}(?:=>|[:=>])\s{0,8}(?:\[\s{0,8})?["'\\]{0,4}"""
-# Matches what _IS matches, or the separator between two list items, between two command-line arguments, or between a
-# name and its value in {"name": "X", "value": "Y"}.
-_GIVEN: Final = (
-    rf"""(?:{_IS}|["'\\]{{1,4}},\s{{0,3}}["'\\]{{1,4}}|[ \t]{{1,4}}["']?"""
-    r"""|["'\\]{0,4}\s{0,3}(?:,|\n|\\n)\s{0,40}["'\\]{0,4}(?i:values?)["'\\]{0,4}\s{0,3}[:=]\s{0,8}(?:\[\s{0,8})?["'\\]{0,4})"""
+_PLAIN: Final = r"[!#-%*-+./:=?-Z^_a-z~0-9-]"
+_NO_SECRET: Final = "".join(
+    f"(?<!{word}token)(?<!{word}.token)"
+    for word in (
+        *("next", "page", "tion", "client", "request", "sync", "start", "starting", "resume", "cursor"),
+        *("lock", "update", "change"),
+    )
 )
+"""A token is no secret after one of these words: it stands for a page, a retry or a version."""
+
+
+def _keys(key: str, words: str) -> str:
+    """Return a pattern of `key` after one of these words."""
+    return f"{key}(?:{'|'.join(f'(?<={word}{key})|(?<={word}[ _.-]{key})' for word in words.split())})"
+
+
+_SECRET_KEYS: Final = "api subscription function functions access auth signing encryption secret master storage account"
+_NAMES: Final = rf"(?i:token{_NO_SECRET}|secret|{_keys('key', _SECRET_KEYS)})"
+_ARGUMENTS: Final = (
+    rf"(?:TOKEN|SECRET|{_keys('KEY', _SECRET_KEYS.upper())}|(?<=-)token(?i:{_NO_SECRET})|(?<=-)secret|(?<=-)key)"
+)
+_KEY_LINE: Final = r"(?:\\[nr]|<br ?/?>|[\s\"'+,>|#*\\-]){1,40}"
+_COOKIE: Final = r"[\w!#$%&*+.^|~-]{1,64}=[^\s;,\"'\\<>]*"
 _URL_IS: Final = r"(?:=|%3D|%253D|\\u003[dD])"
 _URL_VALUE: Final = r"""(?!\*\*\*|REDACTED)(?:(?!%26|%2526)[^&\s"'<>\\,;()\[\]{}]){8,}"""
 
@@ -55,7 +78,10 @@ ACCOUNT_BY_NAME: Final = SecretKind(
     "an AWS account id",
     ("account", "owner", "registr"),
     r"(?P<kept>(?:(?i:account[ _-]?ids?|aws[ _-]?account(?:[ _-]?(?:number|no))?|bucket[ _-]?owner|owner[ _-]?ids?"
-    rf"|registry[ _-]?ids?|registries)(?:{_GIVEN}|\s)|(?<![A-Za-z])(?i:account){_IS}))\d{{12}}(?!\d)",
+    rf"|registry[ _-]?ids?|registries)(?:{GIVEN}|\s)|(?<![A-Za-z])(?i:account){IS}"
+    r"(?!20\d\d[01]\d[0-3]\d[0-2]\d[0-5]\d)))"
+    # A time such as 202611271530 and a number of things are no account id.
+    r"\d{12}(?!\d| (?:bytes|items|ms|tokens|units)\b)",
     masked=True,
 )
 ACCOUNT_IN_ADDRESS: Final = SecretKind(
@@ -81,7 +107,11 @@ def _token(name: str, begins: tuple[str, ...], rest: str, source: str) -> Secret
     """Return a SecretKind for secrets that begin with one of `begins`. `rest` matches the text after the prefix."""
     # The lookbehind follows the prefix, because `re` searches quickly for a pattern that begins with literal text.
     any_of = "|".join(rf"{begin}(?<![A-Za-z0-9]{begin})" for begin in map(re.escape, begins))
-    return SecretKind(name, tuple(map(str.lower, begins)), rf"(?:{any_of}){rest}", source=source)
+
+    def accepts(secret: str) -> bool:
+        return looks_random(secret[max(len(begin) for begin in begins if secret.startswith(begin)) :])
+
+    return SecretKind(name, tuple(map(str.lower, begins)), rf"(?:{any_of}){rest}", source=source, accepts=accepts)
 
 
 def _by_name(name: str, owners: tuple[str, ...], value: str, source: str) -> SecretKind:
@@ -91,7 +121,7 @@ def _by_name(name: str, owners: tuple[str, ...], value: str, source: str) -> Sec
     """
     any_of = "|".join(map(re.escape, owners))
     word = r"[ \t_.-]{0,3}(?:[a-z]{1,12}[ \t_.-]{0,3}){0,2}(?:key|token|secret|password)s?"
-    pattern = rf"(?P<kept>(?i:{any_of})(?i:{word}){_GIVEN}){value}(?![A-Za-z0-9])"
+    pattern = rf"(?P<kept>(?i:{any_of})(?i:{word}){GIVEN}){value}(?![A-Za-z0-9])"
     return SecretKind(name, owners, pattern, source=source, beside_name=True)
 
 
@@ -107,7 +137,7 @@ KINDS: Final = (
     SecretKind(  # AWS repeats this header in its error for a wrong signature
         "the session token of a signed request",
         ("security-",),
-        rf"(?P<kept>(?i:x-amz-security-token){_GIVEN})[A-Za-z0-9+/=%_-]{{16,}}",
+        rf"(?P<kept>(?i:x-amz-security-token){GIVEN})[A-Za-z0-9+/=%_-]{{16,}}",
         masked=True,
     ),
     # This kind comes before the access key id, because a masked access key id could not show that a secret follows.
@@ -115,9 +145,9 @@ KINDS: Final = (
         "an AWS secret access key",
         ("secret", "akia", "asia", "abia", "acca"),
         # 40 hex digits are a commit id or digest, not a key. After an access key id, a key must contain a digit, a
-        # capital and a small letter.
-        rf"(?P<kept>(?i:secret[_ -]?(?:access[_ -]?)?key){_GIVEN}"
-        rf"|{_START}A(?:KI|SI|BI|CC)A[A-Z0-9]{{16}}[\s\"',;:|]{{1,4}}"
+        # capital and a small letter. The AWS CLI prints a time between the two, if the credentials expire.
+        rf"(?P<kept>(?i:secret[_ .-]?(?:access[_ .-]?)?key|aws[_ .-]?secret|access[_ .-]?key[_ .-]?secret){GIVEN}"
+        rf"|{_START}A(?:KI|SI|BI|CC)A[A-Z0-9]{{16}}(?:[\s\"'`*,;:|\u2502\u2503]|\d{{4}}-\d\d-\d\dT[\d:.+]{{8,20}}Z?){{1,40}}"
         r"(?=[A-Za-z+/]{0,39}\d)(?=[a-z0-9+/]{0,39}[A-Z])(?=[A-Z0-9+/]{0,39}[a-z]))"
         r"(?![0-9a-f]{40})[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/])",
     ),
@@ -129,7 +159,7 @@ KINDS: Final = (
     SecretKind(
         "an AWS session token",
         ("session", "iqojb3jpz2lu", "ogzxivyxdz"),
-        rf"(?P<kept>(?i:aws_session_token){_GIVEN}|(?i:session_?token){_GIVEN}(?=[A-Za-z0-9+/=_-]{{100}}))"
+        rf"(?P<kept>(?i:aws_session_token){GIVEN}|(?i:session[_ -]?token){GIVEN}(?=[A-Za-z0-9+/=_-]{{100}}))"
         # The token needs a digit and a capital: the second half of aws_session_token=aws_session_token is not a secret.
         r"(?=[A-Za-z+/=_-]*\d)(?=[a-z0-9+/=_-]*[A-Z])[A-Za-z0-9+/=_-]{16,}"
         rf"|{_BASE64_START}(?:IQoJb3JpZ2lu|F[wQ]oGZXIvYXdz)[A-Za-z0-9+/=%_-]{{32,}}",
@@ -141,31 +171,45 @@ KINDS: Final = (
     SecretKind(
         "a bearer token",
         ("bearer",),
-        # The token needs a digit: "the bearer responsibilities" is not a secret.
-        rf"(?P<kept>{_START}[Bb](?:earer|EARER)\s+)(?=[A-Za-z._~+/=-]*\d)[A-Za-z0-9._~+/=-]{{16,}}",
+        # "the bearer responsibilities" is not a secret. A WebSocket client sends: Sec-WebSocket-Protocol: bearer, TOKEN
+        rf"(?P<kept>{_START}[Bb](?:earer|EARER)[,:]?\s+)[A-Za-z0-9._~+/=-]{{16,}}",
+        accepts=looks_random,
     ),
     SecretKind(
         "the value of an Authorization header",
         ("authorization", "aws4-hmac"),
-        rf"(?P<kept>(?i:authorization){_GIVEN}(?:Basic|Digest|Token|ApiKey|Negotiate)\s+)[A-Za-z0-9._~+/=-]{{12,}}"
+        rf"(?P<kept>(?i:authorization){ASSIGNED}(?!(?i:bearer)|AWS4-)(?:[A-Za-z][A-Za-z0-9]{{1,19}}\s+)?)"
+        r"(?:\w+=[\"\\]{0,3}[^\s\"\\,=]{1,200}[\"\\]{0,3}(?:,\s{0,3}\w+=[\"\\]{0,3}[^\"\\\n]{1,200}[\"\\]{0,3}){1,20}|\w+=\\?\"[^\"\\\n]{12,200}"
+        r"|[A-Za-z0-9._~+/:=-]{12,})"
         r"|AWS4-HMAC-SHA256\s+Credential=[\w.%+-]+/[\w.%/+-]+",
+        accepts=holds_random,
     ),
     SecretKind("a signature of AWS", ("signature=",), r"(?P<kept>\bSignature=)[0-9a-f]{64}"),
     SecretKind(
         "a cookie",
-        ("cookie",),
-        rf"(?P<kept>(?i:\b(?:set-)?cookie){_GIVEN}[\w.-]{{1,64}}=)(?=[^\s;,\"']*\d)[^\s;,\"']{{16,}}",
+        ("cookie", "curl"),
+        # The whole header, since it may hold several; an option of curl.
+        rf"(?P<kept>(?i:\b(?:set-)?cookies?){GIVEN}|\bcurl\b[^\n]{{0,300}}?\s-b\s?[\"']?)"
+        rf"{_COOKIE}(?:;\s?(?:{_COOKIE}|[\w-]{{1,20}}\b)){{0,80}}",
+        accepts=holds_random,
     ),
     SecretKind(
-        "the value of an API key header",
-        ("api-",),
-        rf"(?P<kept>(?i:\b(?:x-)?api-key){_GIVEN})(?=[A-Za-z._-]*\d)[A-Za-z0-9._-]{{16,}}",
+        "a cookie",
+        ("cookie", "\ttrue\t", "\tfalse\t"),
+        # A member of JSON with the cookie's name, a dict, Selenium's dict, and a line of a cookie jar of Netscape.
+        r"(?P<kept>(?i:\bcookie) [\w.-]{1,64}: "
+        r"|(?i:\bcookies?)[\"']?\s?[:=]\s?[\[{(]{1,2}\s?[\"'][\w.-]{1,64}[\"']\s?:\s?[\"']"
+        r"|(?i:cookie)\(\{[\"']name[\"']:\s?[\"'][\w.-]{1,64}[\"'],\s?[\"']value[\"']:\s?[\"']"
+        r"|\t(?:TRUE|FALSE)\t[^\t\n]{1,200}\t(?:TRUE|FALSE)\t\d{1,20}\t[^\t\n]{1,200}\t)"
+        r"[^\s;,\"'=]{16,}",
+        accepts=holds_random,
     ),
     SecretKind("an Anthropic API key", ("sk-ant-",), rf"{_START}sk-ant-[A-Za-z0-9_-]{{16,}}"),
     SecretKind(
         "an OpenAI API key",
         ("sk-",),
         rf"{_START}sk-(?:(?:proj|svcacct|admin|None|or-v1)-[A-Za-z0-9_-]{{16,}}|[A-Za-z0-9]{{20,}})",
+        accepts=lambda secret: looks_random(secret[3:]),
     ),
     SecretKind("a Google API key", ("aiza",), rf"{_BASE64_START}AIza[A-Za-z0-9_-]{{35}}(?![A-Za-z0-9_-])"),
     SecretKind("a Google OAuth token", ("ya29.", "gocspx-"), rf"{_START}(?:ya29\.|GOCSPX-)[A-Za-z0-9_-]{{20,}}"),
@@ -181,17 +225,26 @@ KINDS: Final = (
     ),
     SecretKind(
         "a Slack token",
-        ("xox", "xapp-", "hooks.slack.com"),
-        rf"{_START}(?:xox[abeoprs]-(?=[A-Za-z-]*\d)[A-Za-z0-9-]{{10,}}|xapp-\d-[A-Za-z0-9-]{{10,}})"
-        rf"|{_START}hooks\.slack\.com/(?:services|workflows|triggers)/(?!T0+/B0+/X)[A-Za-z0-9+/]{{30,}}",
+        ("xox", "xapp-"),
+        rf"{_START}(?:xox[abeoprs]-(?=[A-Za-z-]*\d)[A-Za-z0-9-]{{10,}}|xapp-\d-[A-Za-z0-9-]{{10,}})",
+        accepts=lambda secret: looks_random(secret[5:]),
+    ),
+    SecretKind(
+        "a Slack token",
+        ("hooks.slack.com",),
+        rf"{_START}hooks\.slack\.com/(?:services|workflows|triggers)/(?!T0+/B0+/X)[A-Za-z0-9+/]{{30,}}",
     ),
     SecretKind(
         "a Stripe key",
         ("k_live_", "k_test_", "whsec_"),
         rf"{_START}(?:[rs]k_(?:live|test)_[A-Za-z0-9]{{16,}}|whsec_[A-Za-z0-9+/]{{24,}})",
     ),
-    SecretKind("a Hugging Face token", ("hf_", "api_org_"), rf"{_START}(?:hf|api_org)_[A-Za-z0-9]{{30,}}"),
-    SecretKind("an npm token", ("npm_",), rf"{_START}npm_[A-Za-z0-9]{{30,}}"),
+    SecretKind(
+        "a Hugging Face token", ("hf_", "api_org_"), rf"{_START}(?:hf|api_org)_[A-Za-z0-9]{{30,}}", accepts=looks_random
+    ),
+    SecretKind(
+        "an npm token", ("npm_",), rf"{_START}npm_[A-Za-z0-9]{{30,}}", accepts=lambda secret: looks_random(secret[4:])
+    ),
     SecretKind("a PyPI token", ("pypi-age",), rf"{_START}pypi-AgE[A-Za-z0-9_-]{{16,}}"),
     SecretKind(
         "a JSON Web Token",
@@ -203,12 +256,51 @@ KINDS: Final = (
         ("private key", "openssh-key-v1\0"),
         # The match ends after the END line, whatever separates the lines. If there is no END line, the match ends after
         # the last line of base64.
-        r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-        r"(?=[^\x00${}()<>;]{0,300}?[A-Za-z0-9+/=]{16})"
-        r"(?:(?:(?!-----)[^\x00]){16,16384}-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-        r"|[^\x00]{0,300}?[A-Za-z0-9+/=]{16,}(?:(?:\\[nr]|[\s\"'+,>|E#*\\-]){1,40}[A-Za-z0-9+/=]{40,})*"
+        r"-----? ?BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)? ?-----?"
+        r"(?=[^\x00]{0,300}?[A-Za-z0-9+/=]{16})"
+        r"(?:(?:(?!----)[^\x00]){16,16384}-----? ?END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)? ?-----?"
+        r"|[^\x00]{0,300}?[A-Za-z0-9+/=]{16,}(?:(?:\\[nr]|<br ?/?>|[\s\"'+,>|E#*\\-]){1,40}[A-Za-z0-9+/=]{40,})*"
         r"(?:(?:[\r\n]|\\[nr])+[A-Za-z0-9+/=]+)*)"
         r"|openssh-key-v1\x00",
+        accepts=lambda key: holds_random(key) or key.startswith("openssh"),
+    ),
+    SecretKind(
+        "the body of a private key",
+        (
+            *("ibaak", "ibadanbgkqhkig9w0b", "caqawbqydk2v", "caqewbqydk2v", "ageambmgbyqgsm49", "ageambagbyqgsm49"),
+            *("mhccaqee", "migkagebbd", "bgkqhkig9w0bbq0w", "b3blbnnzac1rzxktdje"),
+        ),
+        # DER in base64 without its first line: PKCS #1, PKCS #8 (RSA, Ed25519, EC), SEC 1, encrypted, OpenSSH.
+        r"(?<![A-Za-z0-9+/])(?:MI[IG][A-Za-z0-9+/]{1,6}IBA(?:AK|DANBgkqhkiG9w0B)|M[CF][A-Za-z0-9+/]CAQ[AE]wBQYDK2V"
+        r"|MI[IG][A-Za-z0-9+/]{1,4}AgEAM(?:BMG|BAG)ByqGSM49|MHcCAQEE|MIGkAgEBBD|MII[A-Za-z0-9+/]{1,12}BgkqhkiG9w0BBQ0w"
+        rf"|b3BlbnNzaC1rZXktdjE)[A-Za-z0-9+/]{{16,}}(?:{_KEY_LINE}[A-Za-z0-9+/]{{40,}})*(?:{_KEY_LINE}[A-Za-z0-9+/]{{8,}})?={{0,2}}",
+        source="RFC 5208, RFC 8017, RFC 5915",
+    ),
+    SecretKind(
+        "a private key of PuTTY",
+        ("private-lines:",),
+        rf"(?P<kept>Private-Lines: ?\d{{1,4}}){_KEY_LINE}(?:[A-Za-z0-9+/=]{{16,}}{_KEY_LINE}){{1,200}}"
+        r"(?:Private-MAC: ?[0-9a-f]{40,128})?",
+        source="putty.org.uk",
+    ),
+    SecretKind(
+        "a private key by its name",
+        ("private", "shared"),
+        rf"(?P<kept>(?i:private[_ ]?key|pre_?shared_?key){IS})"
+        r"(?:[A-Za-z0-9+/]{43}=(?![A-Za-z0-9+/=])|(?:0x)?[0-9a-fA-F]{64}(?![0-9a-zA-Z]))",
+        source="wireguard.com, ethereum.org",
+        beside_name=True,
+        accepts=looks_random,
+    ),
+    SecretKind(
+        "a JSON Web Key",
+        ("kty", "jwk"),
+        # In a text, and as a member, whose key `views` names.
+        r"(?P<kept>[\"'\\]{1,3}kty[\"'\\]{1,3}\s?:[^{}]{1,4000}?[\"'\\]{1,3}d[\"'\\]{1,3}\s{0,3}:\s{0,8}[\"'\\]{1,3}"
+        r"|\bjwk (?:d|p|q|dp|dq|qi|k): )[A-Za-z0-9_-]{22,800}(?![A-Za-z0-9_+/=-])",
+        source="RFC 7517",
+        beside_name=True,
+        accepts=looks_random,
     ),
     # Secrets of other services that agents use, as documented by the vendor or by gitleaks 8 (2025).
     _token("a LangSmith key", ("lsv2_pt_", "lsv2_sk_"), r"[0-9a-f]{32}_[0-9a-f]{10}", "docs.smith.langchain.com"),
@@ -310,29 +402,48 @@ KINDS: Final = (
     SecretKind(
         "a Discord token",
         ("discord",),
-        rf"(?P<kept>discord(?:app)?\.com/api/webhooks/\d{{17,20}}/|(?i:discord)[A-Za-z0-9 _.-]{{0,20}}{_GIVEN})"
+        rf"(?P<kept>discord(?:app)?\.com/api/webhooks/\d{{17,20}}/|(?i:discord)[A-Za-z0-9 _.-]{{0,20}}{GIVEN})"
         r"(?:[A-Za-z0-9_-]{60,}|[A-Za-z0-9_-]{23,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,})",
         source="discord.com/developers",
     ),
     SecretKind(
         "a key of Azure storage",
         ("accountkey",),
-        rf"(?P<kept>(?i:AccountKey){_GIVEN})[A-Za-z0-9+/]{{86}}==",
+        rf"(?P<kept>(?i:AccountKey){GIVEN})[A-Za-z0-9+/]{{86}}==",
         source="learn.microsoft.com",
     ),
     SecretKind(
         "the password of a URL",
         ("://",),
-        # The password needs a letter and a digit and must not be a placeholder: manuals write user:password@host.
-        r"(?P<kept>://[^\s:/@\"'<>{}$%*]{0,64}:)[^\s:/@\"'<>{}$*]{3,40}"
-        r"(?:[A-Za-z][^\s:/@\"'<>{}$*]{2,40}\d|\d[^\s:/@\"'<>{}$*]{2,40}[A-Za-z])[^\s:/@\"'<>{}$*]{0,64}(?=@[A-Za-z0-9\[])",
+        # Manuals write user:password@host, programs ${PASSWORD}: those are none. A token may stand alone before the @.
+        r"(?P<kept>://(?:[^\s:/@\"<>]{0,64}:|(?=[\w-]{20,}@)))[^\s/@\"<>]{6,200}(?=@[A-Za-z0-9\[])",
         source="RFC 3986, 3.2.1",
+        accepts=is_password,
+    ),
+    SecretKind(
+        "the password of a database",
+        ("jdbc:oracle",),
+        r"(?P<kept>jdbc:oracle:\w+:[\w.-]{1,64}/)[^\s/@\"<>]{6,200}(?=@)",
+        source="docs.oracle.com",
+        accepts=is_password,
+    ),
+    SecretKind(
+        "a signature of CloudFront",
+        ("policy=", "signature="),
+        r"(?P<kept>[?&](?:Signature|Policy)=)[A-Za-z0-9_~.%+/=-]{64,}",
+        source="docs.aws.amazon.com",
+        masked=True,
     ),
     _by_name("a Twilio key", ("twilio",), r"(?:SK)?[0-9a-f]{32}", "www.twilio.com/docs"),
     _by_name("a Cohere key", ("cohere", "co_api"), r"[A-Za-z0-9]{40}", "gitleaks"),
     _by_name("a Mistral key", ("mistral",), r"[A-Za-z0-9]{32}", "docs.mistral.ai"),
     _by_name("a key of Together AI", ("together",), r"[0-9a-f]{64}", "docs.together.ai"),
-    _by_name("a Datadog key", ("datadog", "dd_api", "dd_app"), r"[0-9a-f]{32}(?:[0-9a-f]{8})?", "gitleaks"),
+    _by_name(
+        "a Datadog key",
+        ("datadog", "dd_api", "dd_app", "dd-api", "dd-app", "ddapi"),
+        r"[0-9a-f]{32}(?:[0-9a-f]{8})?",
+        "gitleaks",
+    ),
     _by_name("a Serper key", ("serper", "serpapi"), r"[0-9a-f]{40}(?:[0-9a-f]{24})?", "serper.dev"),
     _by_name("a Cloudflare token", ("cloudflare", "cf_api"), r"[A-Za-z0-9_-]{37,40}", "gitleaks"),
     _by_name("a Deepgram key", ("deepgram", "assemblyai"), r"[0-9a-f]{32}(?:[0-9a-f]{8})?", "developers.deepgram.com"),
@@ -350,5 +461,25 @@ KINDS: Final = (
     _by_name("an Algolia key", ("algolia",), r"[0-9a-f]{32}", "gitleaks"),
     _by_name("an Asana token", ("asana",), r"(?:\d/\d{10,20}(?:/\d{10,20})?:)?[0-9a-f]{32}", "gitleaks"),
     _by_name("a Heroku key", ("heroku",), r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", "gitleaks"),
+    SecretKind(
+        "a token, key or secret beside its name",
+        ("token", "secret", "key"),
+        # Tokens of pages and of retries are no secrets.
+        rf"(?P<kept>{_NAMES}(?:{ASSIGNED}|(?i:\sis\s|\sis:\s|\swas\s)|[ \t]{{1,4}}[\"'])|{_ARGUMENTS} )"
+        rf"(?=[^\s\d]*\d){_PLAIN}{{20,400}}(?![(\[{{<])",
+        accepts=looks_random,
+        beside_name=True,
+        weak=True,
+        at_hint=True,
+    ),
+    SecretKind(
+        "a password beside its name",
+        ("password", "passwd", "pwd", "passphrase"),
+        rf"(?P<kept>(?i:password|passwd|pwd|passphrase){ASSIGNED})[!#-%(-:=?-_a-{{}}~]{{8,200}}",
+        accepts=is_password,
+        beside_name=True,
+        weak=True,
+        at_hint=True,
+    ),
 )
 """All kinds of secrets, in the order in which `secrets.mask` masks them."""

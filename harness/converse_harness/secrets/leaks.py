@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Final
@@ -35,12 +35,15 @@ class Leak:
         return f"{self.path or 'the line'}: {self.kind}{form}"
 
 
-def leaks_in(texts: Iterable[Joined], own: Collection[str]) -> list[Leak]:
+def leaks_in(
+    texts: Iterable[Joined], own: Collection[str], part_of: Callable[[int], int] = lambda line: 0
+) -> list[Leak]:
     """Return the secrets in `texts`, which `levels` yields for a recording. They are in the order of the lines.
 
     Of several secrets with the same line, path and kind, only one with the fewest encodings is returned. A secret in a
-    text that was joined from several lines is left out if a secret of the same kind is at this path on one line. A
-    secret in the joined items of a list is left out if a secret of the same kind is in this list.
+    text that was joined from several lines is left out if a secret of the same kind is at this path on one line of the
+    same part; `part_of` returns the part in which a line is, such as the exchange. A secret in the joined items of a
+    list is left out if a secret of the same kind is in this list.
     """
     shown = cache(partial(_shown, own=own))  # many secrets may be at one path, whose keys are searched too
     leaks = [
@@ -49,8 +52,8 @@ def leaks_in(texts: Iterable[Joined], own: Collection[str]) -> list[Leak]:
     best: dict[tuple[int, str, str], Leak] = {}
     for leak in sorted(leaks, key=lambda leak: (leak.line, len(leak.form))):
         best.setdefault((leak.line, leak.path, leak.kind), leak)
-    alone = {(leak.path + AND_AFTER, leak.kind) for leak in best.values()}
-    found = [leak for leak in best.values() if (leak.path, leak.kind) not in alone]
+    alone = {(part_of(leak.line), leak.path + AND_AFTER, leak.kind) for leak in best.values()}
+    found = [leak for leak in best.values() if (part_of(leak.line), leak.path, leak.kind) not in alone]
     alike: dict[tuple[int, str], list[str]] = {}
     for leak in found:
         alike.setdefault((leak.line, leak.kind), []).append(leak.path)

@@ -61,30 +61,55 @@ def matches(
     >>> [(kind.name, found.value) for kind, found in matches("my key is AKIAQ7EXAMPLE\x1b[1mKEYABCD")]
     [('an AWS access key id', 'AKIAQ7EXAMPLEKEYABCD')]
     """
-    kinds = tuple(kinds)
+    kinds = hinted = tuple(kinds)
+    spans, weak = list[tuple[int, int]](), list[tuple[SecretKind, FoundSecret]]()
     for reading in (readings_of_binary if binary else readings)(text):
-        for kind, found in _matches(reading.text, kinds):
-            kept = found.re.groupindex.get("kept")
-            start = found.start() if kept is None or found.start(kept) < 0 else found.end(kept)
-            value = reading.text[start : found.end()]
-            if value not in DOCUMENTED:
-                span = reading.span(start, found.end())
-                yield kind, FoundSecret(*span, value, reading.text[found.start() : start])
+        # Every character must keep its position. Only U+0130 has a lower case of two characters, so it is replaced.
+        lowered = reading.text.replace("\u0130", "i").lower()
+        if not reading.has_same_words:
+            hinted = tuple(kind for kind in kinds if _has_hint(kind, lowered))
+        for kind in hinted:
+            for secret in _secrets(kind, reading, lowered):
+                if kind.weak:
+                    weak.append((kind, secret))
+                else:
+                    spans.append((secret.start, secret.end))
+                    yield kind, secret
+    for kind, secret in weak:
+        if not any(start < secret.end and secret.start < end for start, end in spans):
+            yield kind, secret
 
 
-def _matches(text: str, kinds: Iterable[SecretKind]) -> Iterator[tuple[SecretKind, re.Match[str]]]:
-    # Every character must keep its position. Only U+0130 has a lower case of two characters, so it is replaced first.
-    lowered = text.replace("\u0130", "i").lower()
-    for kind in kinds:
-        for hint in kind.hints:  # any() with a generator takes twice as long, and nearly all texts have no hint
-            if hint in lowered:
-                break
-        else:
-            continue
-        parts = [(0, len(text))] if len(text) < _LARGE else _near_hints(kind, lowered)
-        for start, end in parts:
-            for found in compiled(kind).finditer(text, start, end):
-                yield kind, found
+def _has_hint(kind: SecretKind, lowered: str) -> bool:
+    for hint in kind.hints:  # noqa: SIM110 - any() takes twice as long, and nearly all texts have no hint
+        if hint in lowered:
+            return True
+    return False
+
+
+def _secrets(kind: SecretKind, reading: Reading, lowered: str) -> Iterator[FoundSecret]:
+    for found in (_at_hints if kind.at_hint else _anywhere)(kind, reading.text, lowered):
+        kept = found.re.groupindex.get("kept")
+        start = found.start() if kept is None or found.start(kept) < 0 else found.end(kept)
+        value = reading.text[start : found.end()]
+        if value not in DOCUMENTED and kind.accepts(value):
+            yield FoundSecret(*reading.span(start, found.end()), value, reading.text[found.start() : start])
+
+
+def _anywhere(kind: SecretKind, text: str, lowered: str) -> Iterator[re.Match[str]]:
+    for start, end in [(0, len(text))] if len(text) < _LARGE else _near_hints(kind, lowered):
+        yield from compiled(kind).finditer(text, start, end)
+
+
+def _at_hints(kind: SecretKind, text: str, lowered: str) -> Iterator[re.Match[str]]:
+    # Names such as `key` are frequent, and `re` is slow to find a name in capital or small letters.
+    pattern = compiled(kind)
+    for hint in kind.hints:
+        at = lowered.find(hint)
+        while at >= 0:
+            if (found := pattern.match(text, at)) is not None:
+                yield found
+            at = lowered.find(hint, at + 1)
 
 
 _LARGE: Final = 256 * 1024
@@ -154,11 +179,15 @@ _DOTS: Final = ("...", "\u2026")
 
 
 def _cut_spans(text: str, value: str, shown: int) -> Iterator[tuple[int, int]]:
-    for found in re.finditer(re.escape(value[:shown]), text):
+    for found in re.finditer(re.escape(value[:_SHOWN]), text):
         start = found.start()
         end = start + common_length(value, text[start : start + len(value)])
-        if text.startswith(_DOTS, end):
-            yield start, end
+        end = start + len(text[start:end].rstrip("."))  # the secret may itself go on with a dot
+        dots = next((each for each in _DOTS if text.startswith(each, end)), "")
+        rest = text[end + len(dots) :]
+        tail = next((size for size in range(len(value) - (end - start), 0, -1) if rest.startswith(value[-size:])), 0)
+        if dots and end - start + tail >= shown:
+            yield start, end + (len(dots) + tail if tail else 0)
     for found in re.finditer(re.escape(value[-shown:]), text):
         end = found.end()
         start = end - common_length(value[::-1], text[max(end - len(value), 0) : end][::-1])

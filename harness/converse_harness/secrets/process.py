@@ -188,18 +188,24 @@ def _in_json(name: str, text: str) -> Iterator[str]:
             yield from _secrets_in(name, value)
 
 
+_FOR_HTML: Final = str.maketrans({sign: f"\\u{ord(sign):04x}" for sign in "<>&'"})
+
+
 def _spellings(value: str) -> Iterator[str]:
     """Yield the ways in which programs write a secret.
 
-    Drivers decode the password of a URL. Libraries encode a password for a URL, for JSON, for Python or for HTML. A key
-    of several lines is printed with other line ends, with spaces before its lines, or line by line.
+    Drivers decode the password of a URL. Libraries encode a password for a URL, for JSON, for Python, for HTML, for a
+    shell, for SQL or for YAML. A key of several lines is printed with other line ends, with spaces before its lines, or
+    line by line.
     """
     from html import escape  # imported late, because it loads a table of 2,000 entities
 
     for plain in {value, unquote(value), unquote_plus(value)} if "%" in value else (value,):
         yield from (plain, shown(plain), escape(plain))
         yield from (quote(plain, safe, errors="surrogateescape") for safe in ("", "/"))
-        yield from (json.dumps(plain)[1:-1], json.dumps(plain, ensure_ascii=False)[1:-1])
+        in_json = json.dumps(plain)[1:-1]
+        yield from (in_json, in_json.translate(_FOR_HTML), json.dumps(plain, ensure_ascii=False)[1:-1])
+        yield from (plain.replace("'", in_shell) for in_shell in ("'\"'\"'", "'\\''", "''"))
         yield from (repr(plain)[1:-1], plain.encode("unicode_escape").decode("ascii"))
     lines = value.replace("\\n", "\n").splitlines()
     if len(lines) > 1:

@@ -1,13 +1,14 @@
-"""What a person reads of a text: without the colours of a terminal and without characters that have no width.
+"""What a person reads of a text: without colours, characters of no width, quoting, line numbers and soft line breaks.
 
-Tools that print to a terminal put such sequences around a word, and into it. A search must not depend on them.
+Tools that print to a terminal put colours around a word, and into it. Mails and listings have signs and numbers before
+each line, and break long lines. A search must not depend on them. Escapes are decoded in `encodings`.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 # The control character ESC, as itself or as people and tools write it: ^[ (cat -v), \e, \033, \x1b, \u001b, and its
@@ -57,6 +58,8 @@ class Reading(NamedTuple):
     """For each of these runs, the number of characters of the original that are left out before the run."""
     of: Reading | None = None
     """The reading whose text is the original; None if the original is the text itself."""
+    has_same_words: bool = False
+    """Whether only whole words are left out of an earlier reading, so that no word is new."""
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Return the start and end, in the original, of a part of `text`."""
@@ -69,36 +72,102 @@ class Reading(NamedTuple):
 def readings(text: str) -> tuple[Reading, ...]:
     r"""Return the ways to read a text: only the text itself, if nothing in it is hidden from a person.
 
-    Otherwise return two readings. In the first, spaces of the same length take the place of each hidden sequence, but
-    the address of a link stays. In the second, the hidden sequences are left out.
+    Of a text with hidden sequences, such as colours, there are two readings. In the first, spaces of the same length
+    take the place of each hidden sequence, but the address of a link stays. In the second, the hidden sequences are
+    left out. Of a text in lines there is one more, without what stands before each line, and without soft line breaks.
 
     >>> [reading.text for reading in readings("\x1b[32mgr\u200been\x1b[0m")]
     ['     gr een    ', 'green']
+    >>> readings("> token: gre=\n> en")[-1].text
+    'token: green'
     """
-    if not _hides(text):
-        return (Reading(text),)
-    spaced, joined = list[str](), list[str]()
-    kept, left_out = list[int](), list[int]()
-    length = hidden = done = 0
-    for begin in _BEGINS.finditer(text):
+    found = _of_terminal(text)
+    lines = _of_lines(found[-1])
+    return found if lines is None else (*found, lines)
+
+
+def _of_terminal(text: str) -> tuple[Reading, ...]:
+    """Return the ways to read a text on a terminal; only the text itself if nothing in it is hidden."""
+    spaced = list[str]()
+    spans = list[tuple[int, int]]()
+    done = 0
+    for begin in _BEGINS.finditer(text) if _hides(text) else ():
         if begin.start() < done or (found := _SEQUENCE.match(text, begin.start())) is None:
             continue
-        start, end = found.span()
-        spaced += [text[done:start], _blank(found)]
+        spaced += [text[done : found.start()], _blank(found)]
+        spans.append(found.span())
+        done = found.end()
+    return (Reading("".join([*spaced, text[done:]])), _without(text, spans)) if spans else (Reading(text),)
+
+
+def _of_lines(reading: Reading) -> Reading | None:
+    """Return a reading without quoting, line numbers and soft line breaks; None if the text has none of them."""
+    text = reading.text
+    spans = [found.span() for sign, broken in _BROKEN if sign in text for found in broken.finditer(text)]
+    has_same_words = not spans
+    if "\n" in text and _QUOTED.search(text):
+        spans += [found.span() for found in _BEFORE_LINE.finditer(text) if found.end() > found.start()]
+    spans.sort()
+    made = _without(text, spans, of=reading if reading.kept else None)
+    return made._replace(has_same_words=has_same_words) if spans else None
+
+
+def _without(text: str, spans: Iterable[tuple[int, int]], of: Reading | None = None) -> Reading:
+    """Return a reading of a text, or of the reading `of`, in which these parts are left out. They are in order."""
+    joined = list[str]()
+    kept, left_out = list[int](), list[int]()
+    length = hidden = done = 0
+    for start, end in spans:
         if start > done:
             joined.append(text[done:start])
             kept.append(length)
             left_out.append(hidden)
             length += start - done
-        hidden += end - start
-        done = end
-    if not hidden:
-        return (Reading(text),)
-    rest = text[done:]
-    return (
-        Reading("".join([*spaced, rest])),
-        Reading("".join([*joined, rest]), [*kept, length], [*left_out, hidden]),
+        if end > done:
+            hidden += end - max(start, done)
+            done = end
+    return Reading("".join([*joined, text[done:]]), [*kept, length], [*left_out, hidden], of)
+
+
+_NUMBER: Final = (
+    r"(?:[\w./-]{1,120}:\d{1,6}[:-]|[\w.-]{1,40}[ ]{1,8}\|[ ]"
+    r"|\d{1,6}(?:[ \t]*[|:\u2502\u2192]|\t|[ ]{2}|(?<=[ ]\d\d)[ ])[ \t]?)?"
+)
+"""Matches the number of a line, with the name of its file, or the name of a service in the log of several."""
+_LINE: Final = (
+    rf"(?:E[ ]{{3,}})?(?:[+-](?=[\w\"'{{]))?[ \t]*{_NUMBER}"
+    r"(?:[ \t]*(?:>+|[|\u2502+#;*!]|//|--?)(?=[ \t>]|$)[ \t]?){0,4}"
+)
+"""Matches what stands before a line that is quoted, numbered, a line of a diff, of a comment, of a list, or of an error
+that pytest prints (`E       `)."""
+_BEFORE_LINE: Final = re.compile(rf"^{_LINE}", re.MULTILINE)
+_QUOTED: Final = re.compile(
+    r"^[ \t]*(?:[>|\u2502+#;*!-]|E[ ]{3}|//|\d{1,6}[ \t|:\u2502\u2192]|[\w./-]{1,120}:\d)", re.MULTILINE
+)
+"""Matches in every text with a line before which `_BEFORE_LINE` matches something."""
+
+_TOKEN: Final = r"[\w+/.~%=-]"
+
+# Each pattern begins with a character, not with a look-behind, because `re` finds a character quickly. The first item
+# is a text that a text with a match contains.
+_BROKEN: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
+    (sign, re.compile(pattern))
+    for sign, pattern in (
+        # A soft line break of quoted-printable or of a shell, with what stands before the next line.
+        ("=\n", rf"=\n(?<={_TOKEN}=\n)(?:{_LINE})?(?={_TOKEN})"),
+        ("=\r\n", rf"=\r\n(?<={_TOKEN}=\r\n)(?:{_LINE})?(?={_TOKEN})"),
+        ("\\\n", r"\\\n[ \t]*"),
+        ("\\\r\n", r"\\\r\n[ \t]*"),
+        # A long word that was cut at the end of a line: its second part has a digit, unlike most words.
+        ("\n", rf"\n(?<=[\w+/-]{{8}}\n)(?:{_LINE})?(?=[A-Za-z_+/-]{{0,40}}\d)(?=[\w+/-]{{8}})"),
+        ("\r\n", rf"\r\n(?<=[\w+/-]{{8}}\r\n)(?:{_LINE})?(?=[A-Za-z_+/-]{{0,40}}\d)(?=[\w+/-]{{8}})"),
+        # A tag of HTML within a word.
+        ("<", rf"<(?<={_TOKEN}<)/?(?:wbr|b|i|em|span|mark)\b[^<>]{{0,60}}>(?={_TOKEN})"),
+        # A text in two literals of a program: "abc" + "def".
+        ('"', rf"""\"(?<={_TOKEN}\")[ \t]*(?:[+.&\\]|\.\.)?\s{{0,80}}(?:[+.&][ \t]*)?[brf]?\"(?={_TOKEN})"""),
+        ("'", rf"""'(?<={_TOKEN}')[ \t]*(?:[+.&\\]|\.\.)?\s{{0,80}}(?:[+.&][ \t]*)?[brf]?'(?={_TOKEN})"""),
     )
+)
 
 
 def readings_of_binary(data: str) -> tuple[Reading, ...]:
@@ -139,7 +208,7 @@ def shown(text: str) -> str:
     >>> shown("\x1b]8;;https://example.com\x1b\\here\x1b]8;;\x1b\\")
     'here'
     """
-    return readings(text)[-1].text if _hides(text) else text
+    return _of_terminal(text)[-1].text
 
 
 def _hides(text: str) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from converse_harness.json_values import columns, is_array, is_object
+from converse_harness.json_values import columns, is_array, is_object, is_text
 from converse_harness.secrets.accounts import Accounts
 from converse_harness.secrets.encodings import GZIP, STANDARD, unpacked
 from converse_harness.secrets.kinds import ACCOUNTS, KINDS
@@ -99,7 +99,7 @@ class Replacements:
 
         `name` is the key of the value.
         """
-        if isinstance(value, str):
+        if is_text(value):
             label = f"{name}: " if self.named and name else ""
             before, new = self.pieces([label, value]) if texts else (label, value)
             return new if before == label or new else MASK
@@ -116,10 +116,13 @@ class Replacements:
         """Return the items of a list after the replacements that extend over several items, as over lines of a text."""
         made = [*items]
         for texts in columns(items):
-            lines = [each for *_, text in texts for each in ("\n", text)]
-            new = self.pieces(lines, depth=0)
-            for (index, name, _), text in zip(texts, new[1::2], strict=True) if new != lines else ():
-                made[index] = made[index] | {name: text} if is_object(made[index]) else text
+            kept = [text for *_, text in texts]
+            for between in ("\n", ""):
+                lines = [each for text in kept for each in (between, text)]
+                kept = self.pieces(lines, depth=0)[1::2]
+            for (index, name, before), text in zip(texts, kept, strict=True):
+                if text != before:
+                    made[index] = made[index] | {name: text} if is_object(made[index]) else text
         return made
 
     def text(self, text: str, depth: int = _NESTED) -> str:

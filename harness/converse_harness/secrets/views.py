@@ -10,7 +10,7 @@ from contextlib import suppress
 from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
-from converse_harness.json_values import Steps, columns, is_array, is_object, parsed_json
+from converse_harness.json_values import Steps, columns, is_array, is_object, is_text, parsed_json
 from converse_harness.secrets.encodings import ALL, LARGE, LONG_RUN, RUN, WHOLE, WHOLE_FORMS, bytes_of, texts_of
 from converse_harness.secrets.readable import SIGNS
 
@@ -81,8 +81,8 @@ def views_of(line: Any, number: int) -> Iterator[View]:
     """Yield the keys, the strings and the integers above 10**9 in the JSON value `line`, without decoding them.
 
     A value that has a name is yielded as `name: value`. The name is the value's key, or the key of the list that
-    contains the value. In a list of two texts, the first text is the name of the second. The bytes of a JavaScript
-    Buffer are decoded. Last, the texts of each list are yielded as the lines of one text.
+    contains the value. In a list of two texts, the first text is the name of the second. A list of bytes is decoded.
+    Last, the texts of each list are yielded as the lines of one text, and without the line breaks.
     """
     stack: list[tuple[Any, Steps, str]] = [(line, (), "")]
     together: list[View] = []
@@ -90,31 +90,33 @@ def views_of(line: Any, number: int) -> Iterator[View]:
         value, path, name = stack.pop()
         if is_object(value):
             later: list[tuple[Any, Steps, str]] = []
-            data = value.get("data") if value.get("type") == "Buffer" else None
-            if is_array(data) and all(type(byte) is int and 0 <= byte < 256 for byte in data):
-                # JavaScript writes the bytes of a Buffer as a list of numbers.
-                for form, text, binary in texts_of(bytes(data)):
-                    yield View(text, number, (*path, "data"), ("Buffer", *form), binary)
             names = value_names(value)
             for key, item in value.items():
-                if isinstance(item, str) or (type(item) is int and item > LARGE_NUMBER):
+                if is_text(item) or (type(item) is int and item > LARGE_NUMBER):
                     yield View(f"{names[key]}: {item}", number, (*path, key))
                 else:
                     yield View(str(key), number, (*path, key))
                     later.append((item, (*path, key), names[key]))
             stack += reversed(later)
         elif is_array(value):
+            if len(value) >= _FEWEST_BYTES and all(type(byte) is int and 0 <= byte < 256 for byte in value):
+                # JavaScript writes the bytes of a Buffer as a list of numbers, and Python those of `list(b"...")`.
+                for form, text, binary in texts_of(bytes(value)):
+                    yield View(text, number, path, ("bytes", *form), binary)
             if is_pair(value):
                 yield View(f"{value[0]}: {value[1]}", number, (*path, 1))
-            lists = ("\n".join(text for _, _, text in texts) for texts in columns(value))
+            # A token may be cut at the end of a block, and a key has a line in each.
+            lists = (between.join(text for _, _, text in texts) for texts in columns(value) for between in ("\n", ""))
             together += [View(text, number, (*path, TOGETHER)) for text in lists]
             stack += reversed([(item, (*path, index), name) for index, item in enumerate(value)])
-        elif isinstance(value, str):
+        elif is_text(value):
             yield View(f"{name}: {value}" if name else value, number, path)
         elif type(value) is int and value > LARGE_NUMBER:
             yield View(f"{name}: {value}", number, path)
     yield from together
 
+
+_FEWEST_BYTES: Final = 16
 
 TOGETHER: Final = " (its items together)"
 """The last step in the path of a text that was joined from the items of a list."""
@@ -123,10 +125,14 @@ TOGETHER: Final = " (its items together)"
 def value_names(value: Mapping[str, Any]) -> dict[str, str]:
     """Map each key of an object to the name of the key's value, which is usually the key itself.
 
-    If the object has a text at a key such as `name`, this text is the name of the value at a key such as `value`.
+    If the object has a text at a key such as `name`, this text is the name of the value at a key such as `value`. The
+    object of a browser's cookie has a domain or a path, too. The keys of a JSON Web Key have one letter.
     """
     named = next((value[key] for key in _NAMES if type(value.get(key)) is str), "")
-    return {key: named if named and key in _VALUES else str(key) for key in value}
+    if named and ("domain" in value or "path" in value):
+        named = f"cookie {named}"
+    before = "jwk " if "kty" in value else ""
+    return {key: named if named and key in _VALUES else f"{before}{key}" for key in value}
 
 
 def is_pair(value: Sequence[Any]) -> bool:
