@@ -79,6 +79,16 @@ def test_garbage_is_answered_and_the_connection_closed(fake: ServerFake) -> None
         assert peer.is_closed()
 
 
+def test_a_request_whose_end_is_not_certain_is_the_last_of_its_connection(fake: ServerFake) -> None:
+    """The body of one reader is the next request of another; all kinds: tests/stream/test_untrusted_heads.py."""
+    doubtful = question("/x", body=b"0\r\n\r\n", headers="Transfer-Encoding: chunked\r\n")
+    with Raw(fake.url) as peer:
+        status, name, message = peer.send(doubtful + question(fake.url)).answer().error
+        assert (status, name) == (400, "BadRequestException")
+        assert "both Content-Length and Transfer-Encoding" in message
+        assert peer.is_closed()
+
+
 @pytest.mark.parametrize(
     "half",
     [

@@ -367,7 +367,7 @@ def test_a_client_that_leaves_a_stream(server: ConverseServer, reset: bool) -> N
 
 
 def test_a_client_that_leaves_while_a_function_runs(server: ConverseServer, waiting: Waiting) -> None:
-    with server.script(waiting, waiting, TEXT) as fake, Raw2(fake.url) as two:
+    with server.script(waiting, waiting, TEXT, unused="allow") as fake, Raw2(fake.url) as two:
         with Raw(fake.url).send(question(fake.url)):
             eventually(lambda: len(fake.calls) == 1)
         two.ask(1)

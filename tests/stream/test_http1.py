@@ -159,6 +159,26 @@ def test_a_whole_url_as_target_is_as_good_as_its_path(target: str, arrives: str)
     assert only(Http1().receive(whole(target=target))).target == arrives
 
 
+@pytest.mark.parametrize(
+    ("target", "host", "path"),
+    [
+        ("http://evil.example/__converse/fakes", "evil.example", "/__converse/fakes"),
+        ("HTTP://h@evil.example:8000?x=1", "h@evil.example:8000", "/?x=1"),
+        ("http:///x", "h", "/x"),
+        ("/http://evil.example/", "h", "/http://evil.example/"),
+        ("*", "h", "*"),
+    ],
+)
+def test_the_host_of_a_whole_url_counts_more_than_the_header(target: str, host: str, path: str) -> None:
+    request = only(Http1().receive(whole(target=target)))
+    assert ([value for name, value in request.headers if name == "Host"], request.target) == ([host], path)
+
+
+def test_the_host_of_a_whole_url_is_there_without_the_header() -> None:
+    sent = whole(target="http://evil.example/x").replace(b"HTTP/1.1\r\nHost: h", b"HTTP/1.0\r\nX: y")
+    assert only(Http1().receive(sent)).headers[0] == ("Host", "evil.example")
+
+
 def test_a_client_that_waits_for_permission_gets_it() -> None:
     http = Http1()
     head, body = whole(headers="Expect: 100-continue\r\n").split(b"{")

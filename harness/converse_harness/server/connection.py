@@ -15,6 +15,7 @@ from converse_harness.endpoint.call import CallOutcome
 from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.server.delivery import SocketDelivery
 from converse_harness.server.mounts import Mounts, PlainExchange
+from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.http import Request
 from converse_harness.stream.http1 import Http1
 from converse_harness.stream.http_protocol import PREFACE, Arrived, Event, HttpRefused, Left, Limits
@@ -83,6 +84,8 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport
         self._resetting = False
         self._stale = False
+        self._latest: tuple[int, SentChunks] | None = None
+        """The id of the fake whose stream was the latest answer, and what was sent; None if it was no stream."""
         self._linger = _LINGER
         self._draining = False
         """Whether all answers are written, and the connection only waits for the client to read them.
@@ -145,6 +148,9 @@ class Connection(asyncio.Protocol):
         self.writable = False
         if self._timer is not None:
             self._timer.cancel()
+        if self._latest is not None and isinstance(exc, OSError) and not (self._deliveries or self._resetting):
+            # A client that closes with bytes that it has not read resets the connection. One that has read all ends it.
+            self._latest[1].unread = True
         self._drop_all("closed by client")
 
     def _drop_all(self, outcome: CallOutcome) -> None:
@@ -184,6 +190,7 @@ class Connection(asyncio.Protocol):
         self._heard = self.loop.time()
         self._stale = self._stale or stale
         self._deliveries.pop(delivery.stream, None)
+        self._latest = (id(delivery.owner), delivery.taken) if delivery.is_stream else None
         if not self._deliveries:
             self._close_by(_LINGER)
         self._handle(arrived)
@@ -237,6 +244,14 @@ class Connection(asyncio.Protocol):
         Any thread may call this method.
         """
         return any(delivery.owner is owner for delivery in [*self._deliveries.values()])
+
+    def streamed_for(self, owner: object) -> bool:
+        """Return whether the latest answer on this connection was a stream of the fake `owner`, and is sent in full.
+
+        Any thread may call this method.
+        """
+        latest = self._latest
+        return latest is not None and latest[0] == id(owner)
 
     def fileno(self) -> int:
         """Return the file descriptor of the socket; -1 if the socket is closed."""

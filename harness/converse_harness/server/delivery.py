@@ -143,6 +143,16 @@ class SocketDelivery:
     def __post_init__(self) -> None:
         self._asked = self._due = self.link.loop.time()
 
+    @property
+    def taken(self) -> SentChunks:
+        """The record of the chunks that were written. The delivery must have started."""
+        return self._taken
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether the answer is a stream of events. The delivery must have started."""
+        return any(name == "Transfer-Encoding" for name, _ in self._exchange.response.headers)
+
     def start(self, exchange: TransportExchange) -> None:
         """Start to send the answer of an exchange.
 

@@ -143,22 +143,37 @@ class ServerThread:
 
     def cut(self, owner: object) -> None:
         """Break off all running answers of the fake `owner` by resets, and wait up to a second until this is done."""
-        loop = self._loop
-        if loop is None:
-            return
-        over = threading.Event()
 
         def cut() -> None:
             for connection in [*self.connections]:
                 connection.cut(owner)
-            over.set()
 
         if threading.current_thread() is self._thread:
             cut()
-            return
+        else:
+            self._in_loop(cut)
+
+    def settle(self) -> None:
+        """Wait up to a second until the server has seen which clients have closed their connections."""
+        if threading.current_thread() is not self._thread:
+            self._in_loop(lambda: None)
+
+    def _in_loop(self, act: Callable[[], None]) -> None:
+        """Call `act` in the event loop, after what has happened on the sockets so far; wait up to a second for it."""
+        loop, over = self._loop, threading.Event()
+
+        def after(turns: int) -> None:
+            # asyncio needs three turns from the select that shows the end of a connection to `connection_lost`.
+            if turns and loop is not None:
+                loop.call_soon(after, turns - 1)
+            else:
+                act()
+                over.set()
+
         with suppress(RuntimeError):  # the loop has ended, and with it all connections
-            loop.call_soon_threadsafe(cut)
-            over.wait(_FAREWELL)
+            if loop is not None:
+                loop.call_soon_threadsafe(after, 4)
+                over.wait(_FAREWELL)
 
     def _listen(self) -> tuple[socket.socket, asyncio.AbstractEventLoop]:
         try:
@@ -297,6 +312,11 @@ def _bind(host: str, port: int) -> socket.socket:
 _RUNNING: WeakSet[ServerThread] = WeakSet()
 
 
+def urls_of_servers() -> tuple[str, ...]:
+    """Return the URLs of all servers that run in this process."""
+    return tuple(url for server in list(_RUNNING) if (url := server.url) is not None)
+
+
 def _after_fork_in_child() -> None:
     """Close the inherited sockets in a forked child: while a copy is open, clients do not see a connection end."""
     for server in _RUNNING:
@@ -382,21 +402,22 @@ class ConverseServer:
         pace: float | str = 0.0,
         ignore: Collection[str] = (),
         redaction: Redaction | None = None,
+        keep_files: bool = False,
         **settings: Unpack[Settings],
     ) -> ServerFake:
         """Open a fake with its own URL that forwards its calls to the real Bedrock, and records them.
 
         Each call is signed again with the credentials that boto3 finds in this environment, or is sent with the token
         in AWS_BEARER_TOKEN_BEDROCK. `upstream` is a URL to use instead of Bedrock's URL in the `region` (default: the
-        environment's region). `mode`, `match`, `pace` and `ignore` have the same meaning as in the function `record`;
-        `redaction` says what is replaced in the file. The file is rewritten after each call and when the fake closes.
-        The recording is kept even if the test fails.
+        environment's region). `mode`, `match`, `pace`, `ignore` and `keep_files` have the same meaning as in the
+        function `record`; `redaction` says what is replaced in the file. The file is rewritten after each call and when
+        the fake closes. The recording is kept even if the test fails.
 
         Raises TransportError without credentials or a region. Raises ReplyError if the recording to replay does not
         exist. Closing the fake raises ReplyError if the file cannot be written; the message names the file that was
         written instead.
         """
-        where: Options = {"upstream": upstream, "region": region, "redaction": redaction}
+        where: Options = {"upstream": upstream, "region": region, "redaction": redaction, "keep_files": keep_files}
         options: Options = {**where, "mode": mode, "match": match, "pace": pace, "ignore": ignore}
         fake = self._recording_at(_new_prefix(), settings, path, options)
         self.recent.append(fake)
@@ -507,8 +528,11 @@ class ConverseServer:
         finally:
             if self._mounts.fakes.get(prefix) is fake:  # not if a newer fake has replaced this one
                 del self._mounts.fakes[prefix]
-            if any(each.answers_for(fake) for each in [*self._thread.connections]):
+            connections = [*self._thread.connections]
+            if any(each.answers_for(fake) for each in connections):
                 self._thread.cut(fake)
+            elif any(each.streamed_for(fake) for each in connections):
+                self._thread.settle()
             self._pages.closed(fake)
 
 

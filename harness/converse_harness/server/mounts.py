@@ -14,7 +14,6 @@ from converse_harness.endpoint import Endpoint
 from converse_harness.endpoint.call import Call, CallOutcome
 from converse_harness.endpoint.script import Replies, Responder
 from converse_harness.endpoint.stage import Stage
-from converse_harness.errors import CallError
 from converse_harness.intercept.clients import environ
 from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.intercept.fake import Fake
@@ -188,8 +187,8 @@ class Mounts:
 def _guarded(give: Callable[[], TransportExchange], problems: list[Exception]) -> TransportExchange:
     """Return the result of `give`. If it raises an Exception, add this to `problems` and return an error 500.
 
-    Any other exception, such as SystemExit, comes from a function of the script. For this, add a CallError to
-    `problems` and return an error 400.
+    Any other exception, such as SystemExit, comes from a function of the script: the Endpoint has added a problem for
+    it. Return an error 400.
     """
     try:
         return give()
@@ -199,7 +198,5 @@ def _guarded(give: Callable[[], TransportExchange], problems: list[Exception]) -
         message = f"converse-harness could not answer: {type(error).__name__}: {error}"
         return PlainExchange(no_call("InternalServerException", 500, message))
     except BaseException as error:  # noqa: BLE001 - pytest.fail, sys.exit: in this thread they cannot end the test
-        problem = CallError(f"a function of the script ended with {type(error).__name__}: {error}")
-        problem.__cause__ = error
-        problems.append(problem)
-        return PlainExchange(no_call("ValidationException", 400, str(problem)))
+        text = f"a function of the script ended with {type(error).__name__}: {error}"
+        return PlainExchange(no_call("ValidationException", 400, text))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import warnings
 from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -13,13 +14,14 @@ from time import monotonic
 from typing import Final, TypedDict
 
 from converse_harness.endpoint.call import Call, CallOutcome
-from converse_harness.errors import ReplyError, SecretFound, TransportError, one_of
+from converse_harness.errors import JournalWarning, ReplyError, SecretFound, TransportError, one_of
 from converse_harness.intercept.capture import Capture, end_of
 from converse_harness.intercept.exchange import TransportExchange
 from converse_harness.intercept.registry import OPEN_FAKES, forwarding
 from converse_harness.recordings.names import MODES, Mode
 from converse_harness.recordings.play.matching import Match, MatchFunction
 from converse_harness.recordings.record.captured import CapturedExchange
+from converse_harness.recordings.record.journal import Journal
 from converse_harness.recordings.record.write import ForwardedExchange, SessionWriter
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.recordings.session import MissingRecording, open_session, save_or_set_aside
@@ -218,6 +220,22 @@ class _Saver:
             self._on_saved(call, None if of_others else failure)
 
 
+@contextmanager
+def _held(writer: SessionWriter) -> Generator[None, None, None]:
+    """Let no other process record the same file meanwhile. The journal stays empty, as the file itself has the calls.
+
+    Raises ReplyError if another process records it.
+    """
+    journal = Journal(writer)
+    try:
+        # Without a journal nothing is lost here, and the first save says why the folder cannot be written.
+        for text in journal.said if journal.path is not None else ():
+            warnings.warn(text, JournalWarning, stacklevel=2)
+        yield
+    finally:
+        journal.close()
+
+
 class Options(TypedDict, total=False):
     """The options of a recording: `on_saved`, and those that `ConverseServer.record` describes."""
 
@@ -228,6 +246,7 @@ class Options(TypedDict, total=False):
     pace: float | str
     ignore: Collection[str]
     redaction: Redaction | None
+    keep_files: bool
     on_saved: OnSaved
 
 
@@ -254,6 +273,7 @@ class RecordingFake(ServerFake):
                 ignore=options.get("ignore", ()),
                 again=f"ConverseServer.record({str(path)!r})",
                 redaction=options.get("redaction"),
+                keep_files=options.get("keep_files", False),
             )
         except MissingRecording as error:
             raise ReplyError(f'{error} Make it: ConverseServer.record({str(path)!r}, mode="once").') from error
@@ -268,7 +288,7 @@ class RecordingFake(ServerFake):
         def saved(fake: ServerFake) -> Generator[None, None, None]:
             fake.core.writer = writer
             fake.endpoint.add(partial(EndedAnswers, lambda call: on_saved(call, None)))
-            with self._saver or nullcontext(), mount(fake):
+            with nullcontext() if writer is None else _held(writer), self._saver or nullcontext(), mount(fake):
                 yield
 
         super().__init__(url, saved, *() if played is None else (played,), **settings)

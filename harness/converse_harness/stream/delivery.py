@@ -104,6 +104,8 @@ class SentChunks:
     endless: bool = False
     """Whether the answer stalled for an intercepted client (one without a socket) that has no read timeout. With a
     socket, this client would wait for ever."""
+    unread: bool = False
+    """Whether the client closed its connection before it had read everything that was sent to it over a socket."""
     _times: array[float] | bytes = field(default_factory=lambda: array("d"))
     """The times of the received chunks, and after `pack` the bytes of this array."""
     _chunks: list[Chunk] | tuple[Chunk | bytes, ...] = field(default_factory=list[Chunk])

@@ -7,6 +7,7 @@ previous reader did not use.
 
 from __future__ import annotations
 
+import re
 from http import HTTPStatus
 
 import h11
@@ -21,6 +22,12 @@ _TINY = f"its body comes in more than {{}} chunks of less than {SMALL} bytes; se
 
 _WITHOUT_LIMIT = 1 << 30
 
+_TWO_LENGTHS = (
+    "it has both Content-Length and Transfer-Encoding, so its end is not certain (RFC 9112 6.1); send one of the two"
+)
+_LONE_LF = "a line of its head ends with LF alone; end each line with CR LF (RFC 9112 2.2)"
+_FOLDED = "a header goes on in a second line (RFC 9112 5.2); send each header in one line"
+
 
 class Http1:
     """One HTTP/1.1 connection with one request at a time; further requests wait in h11's buffer."""
@@ -34,6 +41,8 @@ class Http1:
         self._stream = 0
         self._answering = False
         self._head: h11.Request | None = None
+        self._raw = bytearray()
+        """The bytes from the start of the request on, until its head is complete. h11 does not show them."""
         self._body = bytearray()
         self._chunks = 0
         """The number of chunks of the current request body that have arrived."""
@@ -64,11 +73,16 @@ class Http1:
         if self.done:
             return []
         try:
-            self._h11.receive_data(data)
+            self._feed(data)
         except RuntimeError:  # bytes came after the client closed its side; asyncio never delivers such bytes
             self.done = True
             return []
         return self._read()
+
+    def _feed(self, data: bytes) -> None:
+        if self._head is None and not self._answering:
+            self._raw += data
+        self._h11.receive_data(data)
 
     def _read(self) -> list[Event]:
         while not self._answering and not self.done:
@@ -79,9 +93,10 @@ class Http1:
             match event:
                 case h11.Request():
                     status = self._too_long(event)
-                    if status:
-                        return self._refuse(status, "")
-                    self._head = event
+                    doubt = _doubt(self._raw, event)
+                    if status or doubt:
+                        return self._refuse(status or 400, doubt)
+                    self._head, self._raw = event, bytearray()
                     self._last = event.http_version != b"1.1" or event.method == b"CONNECT"  # no HTTP follows CONNECT
                     if self._h11.they_are_waiting_for_100_continue:
                         self._out.append(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -111,7 +126,10 @@ class Http1:
         self._answering = True
         self._stream += 1
         self._silent = head.method == b"HEAD"
-        request = Request(head.method.decode("ascii"), _origin_form(head.target.decode("ascii")), headers, body)
+        authority, target = _origin_form(head.target.decode("ascii"))
+        if authority:  # RFC 9112 3.2.2: the target decides, not the header
+            headers = (("Host", authority), *[header for header in headers if header[0].lower() != "host"])
+        request = Request(head.method.decode("ascii"), target, headers, body)
         return Arrived(self._stream, request)
 
     def _too_long(self, head: h11.Request) -> int:
@@ -126,7 +144,7 @@ class Http1:
         return 413 if promised > self._limits.body else 0
 
     def _refuse(self, status: int, problem: str) -> list[Event]:
-        self._head, self._body = None, bytearray()
+        self._head, self._body, self._raw = None, bytearray(), bytearray()
         self._last = self._answering = True
         self._silent = False
         self.unread = status != 408
@@ -180,7 +198,7 @@ class Http1:
         ahead, closed = self._h11.trailing_data
         self._h11 = self._reader()
         if ahead:
-            self._h11.receive_data(ahead)
+            self._feed(ahead)
         if closed:
             self._h11.receive_data(b"")
         return self._read() if ahead or closed else []
@@ -200,10 +218,32 @@ class Http1:
         return out
 
 
-def _origin_form(target: str) -> str:
-    """Return the path and query of a request target. A client that uses this server as a proxy sends a whole URL."""
-    _, scheme, rest = target.partition("://")
-    if target.startswith("/") or not scheme:
-        return target
-    _, slash, path = rest.partition("/")
-    return slash + path or "/"
+def _doubt(raw: bytearray, head: h11.Request) -> str:
+    """Return why it is not certain where a request ends, or that another reader sees the same headers; "" if it is.
+
+    Such a request may hide another one (request smuggling), so it is refused, and its connection closes. h11 refuses
+    most of them. The faults here are those that it accepts. `raw` begins with the bytes of the head.
+    """
+    end = raw.find(b"\r\n\r\n")
+    lines = raw[: end + 2]
+    if end < 0 or lines.count(b"\n") != lines.count(b"\r\n"):
+        return _LONE_LF
+    if b"\n " in lines or b"\n\t" in lines:
+        return _FOLDED
+    names = {name for name, _ in head.headers}
+    return _TWO_LENGTHS if b"content-length" in names and b"transfer-encoding" in names else ""
+
+
+_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*)(.*)", re.DOTALL)
+
+
+def _origin_form(target: str) -> tuple[str, str]:
+    """Return the authority of a request target ("" if it has none), and its path and query.
+
+    A client that uses this server as a proxy sends a whole URL.
+    """
+    absolute = None if target.startswith("/") else _ABSOLUTE.fullmatch(target)
+    if absolute is None:
+        return "", target
+    authority, rest = absolute.groups()
+    return authority, rest if rest.startswith("/") else f"/{rest}"

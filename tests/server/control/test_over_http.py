@@ -17,6 +17,7 @@ from converse_harness import ConverseServer
 from converse_harness.intercept.registry import OPEN_FAKES
 from converse_harness.server.control import patterns
 from tests.server.control.conftest import DOCUMENT, Answer, check_described
+from tests.server.peers import Raw
 
 FAKES = "/__converse/fakes"
 JSON = {"content-type": "application/json"}
@@ -130,6 +131,21 @@ def test_a_page_of_another_host_neither_scripts_nor_reads(http: httpx.Client) ->
     model = f"{fake['url']}/model/m/converse"
     assert http.post(model, json={"messages": MESSAGES}, headers=rebound).status_code == 200
     assert [each["unused"] for each in http.get(FAKES).json()["fakes"]] == [[]]
+
+
+def test_the_target_of_a_request_names_its_host_before_the_header_does(server: ConverseServer) -> None:
+    """RFC 9112 3.2.2: a whole URL as target decides, and the header Host is ignored."""
+    own = (
+        f"Host: {server.url.removeprefix('http://')}\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{{}}"
+    )
+    with Raw(server.url) as peer:
+        answer = peer.send(f"POST http://evil.example{FAKES} HTTP/1.1\r\n{own}".encode()).answer()
+        assert answer.error[:2] == (403, "AccessDeniedException")
+        assert answer.error[2].startswith("Host is 'evil.example', and the control API answers to ")
+        opened = peer.send(f"POST {server.url}{FAKES} HTTP/1.1\r\n{own}".encode()).answer()
+        assert opened.status == 201
+        peer.send(f"DELETE {FAKES}/{opened.json['id']} HTTP/1.1\r\n{own}".encode())
+        assert peer.answer().status == 200
 
 
 def test_the_next_id_is_not_known_from_those_before(http: httpx.Client) -> None:

@@ -5,6 +5,8 @@ Clients must start with HTTP/2 (prior knowledge), as the AWS SDK for JavaScript 
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from h2.config import H2Configuration
@@ -12,10 +14,11 @@ from h2.connection import H2Connection
 from h2.errors import ErrorCodes
 from h2.events import ConnectionTerminated, DataReceived, RequestReceived, StreamEnded, StreamReset
 from h2.events import Event as H2Event
-from h2.exceptions import DenialOfServiceError, H2Error
+from h2.exceptions import DenialOfServiceError, H2Error, ProtocolError
 from h2.frame_buffer import FrameBuffer
 from h2.settings import SettingCodes, Settings
-from hyperframe.frame import DataFrame, Frame, GoAwayFrame, HeadersFrame, WindowUpdateFrame
+from hpack import Decoder, HeaderTuple, HPACKError, OversizedHeaderListError
+from hyperframe.frame import DataFrame, Frame, GoAwayFrame, HeadersFrame, SettingsFrame, WindowUpdateFrame
 
 from converse_harness.stream import http_protocol as protocol
 from converse_harness.stream.http import HttpResponse, Request
@@ -48,8 +51,26 @@ class _Connection(H2Connection):
         return [], [event]
 
 
+class _CompressionError(ProtocolError):
+    """Raised for headers that cannot be decoded. h2 itself calls this a PROTOCOL_ERROR (RFC 9113 4.3)."""
+
+    error_code = ErrorCodes.COMPRESSION_ERROR
+
+
+class _Decoder(Decoder):
+    """hpack's decoder, whose errors are sent to the client under their own code."""
+
+    def decode(self, data: bytes, raw: bool = False) -> Iterable[HeaderTuple]:
+        try:
+            return super().decode(data, raw)
+        except OversizedHeaderListError:
+            raise
+        except HPACKError as error:
+            raise _CompressionError(str(error)) from error
+
+
 class _Frames(FrameBuffer):
-    """h2's buffer of received bytes, with two additional limits.
+    """h2's buffer of received bytes. The first frame must be SETTINGS (RFC 9113 3.4), and there are two limits.
 
     The length of a frame is checked as soon as the length arrives; h2 itself first waits for the whole frame, up to 16
     MB. The number of empty frames (no headers, fewer than SMALL bytes of data) is limited, because an empty frame
@@ -59,6 +80,7 @@ class _Frames(FrameBuffer):
     def __init__(self, patience: int) -> None:
         super().__init__(server=True)
         self._most = self._patience = patience
+        self._begun = False
         self._updates = 0
         """How many further window updates do not count as empty frames: the client answers received data with them."""
 
@@ -66,6 +88,10 @@ class _Frames(FrameBuffer):
         if len(self._data) >= _LENGTH:
             self._validate_frame_length(int.from_bytes(self._data[:_LENGTH], "big"))
         frame = super().__next__()
+        if not self._begun:
+            if not isinstance(frame, SettingsFrame):
+                raise ProtocolError("the first frame is not SETTINGS")
+            self._begun = True
         if self._updates and isinstance(frame, WindowUpdateFrame):
             self._updates -= 1
         elif not (isinstance(frame, HeadersFrame) or (isinstance(frame, DataFrame) and len(frame.data) >= SMALL)):
@@ -82,6 +108,9 @@ class _Frames(FrameBuffer):
         """Allow the client two window updates in answer to a DATA frame."""
         self._updates += 2
 
+
+_TARGET = re.compile(r"/[!-~\x80-\xff]*|\*")
+"""What `:path` may be: a path with its query, or the * of OPTIONS; without blanks and control characters."""
 
 _Request = tuple[list[tuple[str, str]], bytearray]
 """The headers of a request and the part of its body that has arrived."""
@@ -112,6 +141,7 @@ class Http2:
         settings = {SettingCodes.MAX_CONCURRENT_STREAMS: limits.streams, **sizes}
         self._h2.local_settings = Settings(client=False, initial_values=settings)
         self._frames = self._h2.incoming_buffer = _Frames(limits.empty)
+        self._h2.decoder = _Decoder()
         self._h2.decoder.max_header_list_size = limits.head  # h2 sets this limit only if a setting changes later
         self._h2.initiate_connection()
         self._h2.increment_flow_control_window(_WINDOW)
@@ -169,7 +199,7 @@ class Http2:
                         events.append(self._refuse(event.stream_id, 413))
             case StreamEnded():
                 if event.stream_id in self._coming:
-                    events.append(self._arrived(event.stream_id))
+                    events += self._arrived(event.stream_id)
                 elif event.stream_id in self._open:
                     self._open[event.stream_id].unfinished = False
             case StreamReset():
@@ -201,14 +231,23 @@ class Http2:
         self.done = True
         events[:] = [Left(stream) for stream in sorted(self._open)]
 
-    def _arrived(self, stream: int) -> Arrived:
+    def _arrived(self, stream: int) -> list[Event]:
+        """Return the request that is complete; no event if it is malformed, which resets its stream (RFC 9113 8.1.1).
+
+        h2 has checked the headers. It does not compare content-length with a body that has no DATA frame at all, and
+        does not check the target, which the recording proxy writes into a request line.
+        """
         received, body = self._coming.pop(stream)
         pseudo = {name: value for name, value in received if name.startswith(":")}
-        method = pseudo[":method"]
+        method, target = pseudo[":method"], pseudo.get(":path", "/")
+        promised = next((int(value) for name, value in received if name == "content-length"), len(body))
+        if promised != len(body) or not _TARGET.fullmatch(target):
+            self._h2.reset_stream(stream, ErrorCodes.PROTOCOL_ERROR)
+            return []
         self._open[stream] = _DueAnswer(silent=method == "HEAD")
         headers = [("host", pseudo.get(":authority", ""))]
         headers += [(name, value) for name, value in received if not name.startswith(":") and name != "host"]
-        return Arrived(stream, Request(method, pseudo.get(":path", "/"), tuple(headers), bytes(body)))
+        return [Arrived(stream, Request(method, target, tuple(headers), bytes(body)))]
 
     def _gone(self, stream: int, events: list[Event]) -> None:
         """Forget a stream that the client reset. End the connection if the client has reset too many streams."""
