@@ -19,7 +19,25 @@ def every_way() -> Iterator[Row]:
     """The ways that are tried."""
     yield "way", "tried with", ""
     for name, (_, needed, outcome) in ways.WAYS.items():
-        yield name.replace("_", " "), f"{needed} {STACKS.get(needed, '')}".strip() or "Python", outcome
+        yield name.replace("_", " "), _tried_with(needed), outcome
+
+
+def every_library() -> Iterator[Row]:
+    """The libraries, and what was tried with each of them, so that one sees what was not."""
+    yield "library", *ways.CELLS.values()
+    found: dict[str, dict[str, str]] = {}
+    for name, (_, needed, outcome) in ways.WAYS.items():
+        words = name.replace("_", " ")
+        end = next((each for each in ways.CELLS if words.endswith(f" {each}")), None)
+        if end is not None and needed and "subprocess" not in words:
+            found.setdefault(words.removesuffix(f" {end}"), {})[end] = outcome
+    for library, tried in found.items():
+        yield library, *(tried.get(end, "not tried") for end in ways.CELLS)
+
+
+def _tried_with(needed: str) -> str:
+    package = {"OpenSSL": "pyopenssl", "dns": "dnspython", "grpc": "grpcio"}.get(needed, needed)
+    return f"{package} {STACKS.get(package, '')}".strip() or "Python"
 
 
 def places() -> Iterator[Row]:
@@ -30,7 +48,7 @@ def places() -> Iterator[Row]:
             yield code(str(point)), point.reads
 
 
-TABLES: Final[Tables] = {"ways": every_way, "places": places}
+TABLES: Final[Tables] = {"libraries": every_library, "ways": every_way, "places": places}
 
 
 def test_the_tables_of_the_page_are_those_of_the_code() -> None:

@@ -332,5 +332,5 @@ def test_a_function_of_the_call_is_no_test() -> None:
     def answer(call: Any) -> Any:
         return reply.text("hi")
 
-    fake_converse(answer)
-    fake_converse(lambda call: reply.text("hi"))
+    fake_converse(answer)(lambda: None)
+    fake_converse(lambda call: reply.text("hi"))(lambda: None)

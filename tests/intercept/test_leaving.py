@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import platform
 import signal
 import socket
 import sys
@@ -12,6 +13,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from importlib.metadata import version
 from typing import Any
 from weakref import WeakSet
 
@@ -19,7 +21,7 @@ import botocore.endpoint
 import pytest
 from botocore.config import Config
 
-from converse_harness import BlockedConnection, Fake, TransportError, fake_converse, reply
+from converse_harness import BlockedConnection, Fake, TransportError, fake_converse, refusals, reply
 from converse_harness.intercept.patch_points import POINTS
 from converse_harness.intercept.patches import Point
 from converse_harness.intercept.registry import CURRENT_CALL, OPEN_FAKES
@@ -53,7 +55,8 @@ def originals(unkept: None) -> Iterator[dict[str, Any]]:
     OPEN_FAKES.forget_threads()  # a thread of another test may end only now, or live as long as the process
     OPEN_FAKES.unpatch_if_idle()
     before = attributes()
-    yield before
+    with refusals.of_a_run():  # that a thread is refused too late fails no test here
+        yield before
     OPEN_FAKES.unpatch_if_idle()
     assert attributes() == before
     assert OPEN_FAKES.newest() is None
@@ -131,7 +134,7 @@ def test_a_changed_botocore_is_named_and_nothing_is_patched(
     if change == "missing":
         monkeypatch.delattr(holder, name)
     else:
-        monkeypatch.setattr(holder, name, lambda self, changed: None)
+        monkeypatch.setattr(holder, name, made_by(point.module))
     changed = attributes()
     with pytest.raises(TransportError, match=rf"botocore \d+\.\d+.*{name}.*expected.*found.*Install") as caught:
         fake_converse().open()
@@ -141,6 +144,51 @@ def test_a_changed_botocore_is_named_and_nothing_is_patched(
     monkeypatch.undo()
     with fake_converse():
         pass
+
+
+def made_by(module: str) -> Callable[..., None]:
+    """A function as a module has it that knows other parameters."""
+
+    def function(self: object, changed: object) -> None: ...
+
+    function.__module__ = module
+    return function
+
+
+@pytest.mark.parametrize(
+    ("module", "said"),
+    [
+        ("h11._readers", rf"^cannot open a fake: h11 {version('h11')} has replaced a part of "),
+        ("agent.patches", "^cannot open a fake: the module agent.patches has replaced a part of "),
+    ],
+    ids=["package", "module"],
+)
+@pytest.mark.parametrize(
+    ("holder", "name", "library"),
+    [
+        ("botocore.endpoint", "Endpoint", r"botocore [\d.]+"),
+        ("ssl", "SSLSocket", rf"Python {platform.python_version()}"),
+    ],
+    ids=["package", "Python"],
+)
+@pytest.mark.parametrize("gone", [False, True], ids=["another signature", "a class without it"])
+def test_who_replaced_a_part_of_a_library_is_named_not_the_library(
+    holder: str, name: str, library: str, module: str, said: str, gone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed = importlib.import_module(holder)
+    theirs = type("Theirs", (), {"__module__": module, **({} if gone else dict.fromkeys(METHODS, made_by(module)))})
+    monkeypatch.setattr(changed, name, theirs)
+    end = " Let it do that after the fake is open"
+    by = f"{said}{library} by something.* {holder}.{name}.*: expected .*, found .* Nothing was patched.{end}"
+    with pytest.raises(TransportError, match=by) as caught:
+        fake_converse().open()
+    assert ("another release of h11" in str(caught.value)) == (module != "agent.patches")
+    monkeypatch.undo()
+    with fake_converse():
+        pass
+
+
+METHODS = ("_send", "_send_request", "_do_get_response", "_needs_retry", "send", "write")
 
 
 def test_code_that_no_longer_calls_send_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

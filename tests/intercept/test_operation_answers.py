@@ -67,6 +67,7 @@ def test_a_function_that_no_call_needed_is_not_unused() -> None:
     with fake_converse() as fake:
         fake.on_operation("InvokeModel", lambda call: vector(8))
         fake.when(operation="InvokeModel", model="*").always(vector(1))
+        assert not fake.calls
 
 
 def test_conditions_come_first_in_the_order_written() -> None:

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from converse_harness.intercept.guard import children
+from converse_harness import refusals
 from converse_harness.intercept.registry import OPEN_FAKES
 from tests.nested import OURS, XDIST, load
 
@@ -41,7 +41,7 @@ def guarded(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest
 
 def run(project: pytest.Pytester, *args: str, apart: bool = False) -> pytest.RunResult:
     """Run pytest; `apart` in a process of its own, which imports every client after the guard began."""
-    children.refused()  # what a child of an earlier test was refused is not told of this run
+    refusals.of_others()  # what a child of an earlier test was refused is not told of this run
     run = project.runpytest_subprocess if apart else project.runpytest_inprocess
     return run("-p", "no:cacheprovider", *args)
 
@@ -272,7 +272,9 @@ def test_a_marked_test_may_use_a_pool_of_threads_that_was_used_under_a_fake(guar
     )
     result = run(guarded, "-p", "no:randomly")
     result.assert_outcomes(passed=2, failed=1)
-    result.stdout.fnmatch_lines([f"E*BlockedConnection: botocore tried to reach {HOST} in *test_forgot_the_fixture*"])
+    result.stdout.fnmatch_lines(
+        ["E*BlockedConnection: thread 'ThreadPoolExecutor*made a call to Bedrock after*closed*"]
+    )
 
 
 WITHOUT_KEYS = f"""

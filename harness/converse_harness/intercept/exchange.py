@@ -11,6 +11,7 @@ from math import inf
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NoReturn, Protocol
 
+from converse_harness import refusals
 from converse_harness.errors import BlockedConnection
 from converse_harness.stream.delivery import StreamChunks, to_send
 
@@ -136,13 +137,54 @@ class RefusingFake:
             self.behind.block(error)
 
 
+class RefusingInWorker(RefusingFake):
+    """Refuses the calls of a worker, and reports each of them to the process for which it works.
+
+    So the test fails there, whatever the worker makes of the error. `template` is the message, with a field `{host}`.
+    """
+
+    def __init__(self, template: str) -> None:
+        super().__init__(template.format(host=""))
+        self._template = template
+
+    def message_for(self, library: str, host: str) -> str:
+        """Return the message for a refused connection, with the host."""
+        return self._template.format(host=f" ({host})")
+
+    def asked_for(self, endpoint: str) -> RefusingFake:
+        """Return an object that refuses in the same way, and names the host of a client's endpoint URL."""
+        host = endpoint.partition("://")[2].partition("/")[0]
+        return RefusingInWorker(self.message_for("", host).replace("{", "{{").replace("}", "}}"))
+
+    def exchange(self, request: Request, *, service: str = "", operation: str = "") -> NoReturn:
+        """Refuse the call, and name the host in its Host header."""
+        host = next((value for name, value in request.headers if name.lower() == "host"), "")
+        raise refuse(self, self.message_for("", host) if host else self.message)
+
+    def block(self, error: BlockedConnection) -> None:
+        """Report the refused connection to the other process."""
+        refusals.report(str(error))
+
+
+class RefusingLate(RefusingFake):
+    """Refuses the calls of a thread that outlived a fake which is gone. `test` is the test in which it closed."""
+
+    def __init__(self, message: str, test: str) -> None:
+        super().__init__(message)
+        self._test = test
+
+    def block(self, error: BlockedConnection) -> None:
+        """Keep the message, so that the test fails if it still runs, and otherwise the run of pytest."""
+        refusals.is_late(str(error), self._test)
+
+
 GIVE_ENVIRON: Final = (
     "A fake answers in its own process only. Give the child the loopback server: use the fixture `converse_server` and "
     "put `fake.environ` into the child's environment.   More: converse-harness docs guard children"
 )
 FORKED = (
-    "a call to Bedrock from process {child}, which was forked from process {parent} while a converse-harness fake was "
-    f"open there. A forked copy of a fake cannot report to the test, so it refuses. {GIVE_ENVIRON}"
+    "a call to Bedrock{{host}} from process {child}, which was forked from process {parent} while a converse-harness "
+    f"fake was open there. A forked copy of a fake cannot answer for the test, so it refuses. {GIVE_ENVIRON}"
 )
 CLOSED_MEANWHILE = (
     "a call to Bedrock that began while a converse-harness fake was open made another attempt after that fake had "

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, Unpack, cast
 from weakref import WeakSet
 
+from converse_harness import refusals
 from converse_harness.endpoint import Endpoint
 from converse_harness.endpoint.call import Call, Calls
 from converse_harness.endpoint.failure_texts import shortened, transcript
@@ -19,7 +20,6 @@ from converse_harness.errors import BlockedConnection, RefusedRequest, Transport
 from converse_harness.features import with_methods_of_features
 from converse_harness.intercept import observers
 from converse_harness.intercept.clients import KEYS
-from converse_harness.intercept.guard import children
 from converse_harness.intercept.scripting import Scripting
 from converse_harness.notes import Note, hand_in, withdraw
 from converse_harness.secrets.mask import header_secrets
@@ -40,6 +40,17 @@ _REFUSED_LATER: Final = "After the fake had closed, {calls} calls were refused i
 
 _open: WeakSet[Fake] = WeakSet()
 _times_opened = 0
+_await_calls = False
+
+
+def await_calls(awaited: bool) -> bool:
+    """Choose whether fakes that open from now on await a call, as those that a test opens do. Return what was chosen.
+
+    If no call comes, `check` makes a note.
+    """
+    global _await_calls
+    before, _await_calls = _await_calls, awaited
+    return before
 
 
 def open_fakes() -> dict[Fake, int]:
@@ -50,6 +61,39 @@ def open_fakes() -> dict[Fake, int]:
 def times_opened() -> int:
     """Return the number of times that any fake was opened in this process."""
     return _times_opened
+
+
+class _NoCalls(Calls):  # noqa: PLW1641 - as Calls, it equals a list, and no list has a hash
+    """The calls of a fake that has got none so far.
+
+    A test that counts them knows that there are none. A test that only looks at each of them checks nothing.
+    """
+
+    __slots__ = ("_endpoint",)
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        super().__init__()
+        self._endpoint = endpoint
+
+    @property
+    def all(self) -> Calls:
+        return self
+
+    def of(self, operation: str) -> Calls:
+        self._endpoint.awaits_call = False
+        return super().of(operation)
+
+    def __len__(self) -> int:
+        self._endpoint.awaits_call = False
+        return 0
+
+    def __iter__(self) -> Iterator[Call]:
+        self._endpoint.looks_at_calls = True
+        return iter(())
+
+    def __eq__(self, other: object) -> bool:
+        self._endpoint.awaits_call = False
+        return super().__eq__(other)
 
 
 class FakeCore:
@@ -90,6 +134,11 @@ class FakeCore:
         self._raised: set[int] = set()
         self._refused_later = 0
         self._first_later = BlockedConnection()
+        self._late: refusals.Late | None = None
+        self.tells_late_calls = True
+        """Whether a call that comes after the fake has closed fails a test; it is refused in any case."""
+        self.closed_in = ""
+        """The test in which the fake closed."""
 
     @property
     def lock(self) -> AbstractContextManager[object]:
@@ -163,9 +212,10 @@ class FakeCore:
             return
         # The thread may go on for ever, so only its first call is kept, and not the error itself: its traceback will
         # hold the thread and its client.
-        self._refused_later += 1
-        if self._refused_later == 1:
+        self._refused_later += self.tells_late_calls
+        if self.tells_late_calls and self._refused_later == 1:
             self._first_later = copy(error)
+            self._late = refusals.is_late(str(error), self.closed_in)  # in case that nobody checks this fake any more
             self.endpoint.problems.append(self._first_later)
 
     def check_problems(self, error: BaseException | None = None, *, since: int = 0) -> None:
@@ -175,19 +225,38 @@ class FakeCore:
         test failed; if it is one of the problems, nothing is raised.
         """
         __tracebackhide__ = True
-        self.endpoint.problems += map(BlockedConnection, children.refused())
+        self.endpoint.problems += map(BlockedConnection, refusals.of_others())
         if self._refused_later > 1:
             self._first_later.add_note(_REFUSED_LATER.format(calls=self._refused_later))
         self._refused_later = 0
+        refusals.is_told(self._late)
         new = [each for each in self.endpoint.problems[since:] if id(each) not in self._raised]
         problems = [each for each in new if not isinstance(each, self.allowed)]
         self._raised.update(map(id, new))
+        self._hand_in()
+        told = error in problems or (isinstance(error, BlockedConnection) and str(error) in map(str, problems))
+        if error is not None and not isinstance(error, Exception):  # a function of the script ended with it
+            told = told or any(each.__cause__ is error for each in problems)
+        if problems and not told:
+            raise problems[0] from problems[0].__cause__ or error
+
+    def note_left(self, notes: Iterable[Note]) -> None:
+        """Make notes about what the test has left behind, each once, and hand them in."""
+        known = {(note.kind, note.call) for note in self.endpoint.notes}
+        calls = {call.number: call for call in self.endpoint.calls}
+        for note in notes:
+            if (note.kind, note.call) in known:
+                continue
+            if note.call in calls:
+                self.endpoint.note(calls[note.call], note)
+            else:
+                self.endpoint.notes.append(note)
+        self._hand_in()
+
+    def _hand_in(self) -> None:
         notes = self.endpoint.notes[self.noted :]
         self.noted += len(notes)
         hand_in(notes)
-        told = error in problems or (isinstance(error, BlockedConnection) and str(error) in map(str, problems))
-        if problems and not told:
-            raise problems[0] from problems[0].__cause__ or error
 
 
 @with_methods_of_features
@@ -244,6 +313,11 @@ class Fake(Scripting):
         `calls.all` contains the calls of every operation, `calls.of("CountTokens")` those of one operation. If
         `keep_calls` is set, only this number of the newest calls is kept, whatever their operation.
         """
+        calls = self._calls
+        return calls if self.endpoint.received else _NoCalls(self.endpoint)
+
+    @property
+    def _calls(self) -> Calls:
         return Calls(list(self.endpoint.calls))
 
     @property
@@ -269,28 +343,33 @@ class Fake(Scripting):
     @property
     def transcript(self) -> str:
         """A text with every call: the request, the answer, and each event with its time. Secrets are masked."""
-        return shortened(transcript(self.calls.all))
+        return shortened(transcript(self._calls.all))
 
     def check(self, error: BaseException | None = None) -> None:
         """Raise the problems that must fail the test.
 
         Problems are: unexpected calls, requests that Bedrock would refuse, requests that change an earlier answer (with
-        `history="fail"`), blocked connections, exceptions of scripted functions, and unused replies. If the test
-        already failed with the exception `error`, unused replies are not reported.
+        `history="fail"`), blocked connections, exceptions of scripted functions, unused replies, and streams that were
+        not read as far as their break. If the test already failed with the exception `error`, the last two are not
+        reported. If there is no problem, the method makes notes about what else the test has left behind.
         """
         __tracebackhide__ = True
         self.core.check_problems(error)
         if error is None:
-            for unused in self._unused():
-                raise unused
+            left = self._left()
+            for each in left:
+                if isinstance(each, Exception):
+                    raise each
+            if left:
+                self.core.note_left([each for each in left if isinstance(each, Note)])
 
     def failures(self) -> list[Exception]:
         """Return all problems that must fail the test; unused replies are last. A later `check` still raises them."""
         problems: list[Exception] = [each for each in self.endpoint.problems if not isinstance(each, self.core.allowed)]
-        return problems + self._unused()
+        return problems + [each for each in self._left() if isinstance(each, Exception)]
 
-    def _unused(self) -> list[Exception]:
-        """Return an error for each thing that the test has prepared and not used, unless `unused` is "allow"."""
+    def _left(self) -> list[Exception | Note]:
+        """Return an error or a note for each thing that the test has left behind, unless `unused` is "allow"."""
         self.core.attach()
         return self.endpoint.leftovers(unused=self._strict_unused)
 
@@ -314,14 +393,17 @@ class Fake(Scripting):
             self._stack.close()
         finally:
             _open.discard(self)
-            self.core.state = "closed" if self.core.state == "open" else self.core.state
+            if self.core.state == "open":
+                self.core.state, self.core.closed_in = "closed", refusals.running()
 
     def _opened(self) -> None:
         global _times_opened
         self.core.state = "open"
         _times_opened += 1
+        self.endpoint.awaits_call = _await_calls
         if not _open:
-            children.refused()  # discard refusals from the time when no fake was open
+            for message in refusals.of_others():  # from the time when no fake was open
+                refusals.is_late(message, "")
         _open.add(self)
 
     def __enter__(self) -> Self:
@@ -344,7 +426,7 @@ class Fake(Scripting):
         return self.core.state
 
     def __repr__(self) -> str:
-        calls = self.calls
+        calls = self._calls
         beside = len(calls.all) - len(calls)
         parts = [self._state, f"{counted(len(calls), 'call')}{f' (and {beside} in .all)' * bool(beside)}"]
         parts += scripted_in_short(self.endpoint.script)

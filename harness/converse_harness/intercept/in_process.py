@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Final, TypeVar, Unpack, cast
 
 from converse_harness.endpoint.script import Replies, Responder
+from converse_harness.errors import FakeNotOpenWarning
 from converse_harness.intercept.decorators import under
 from converse_harness.intercept.fake import Fake
 from converse_harness.intercept.http.requests import for_all_libraries
 from converse_harness.intercept.registry import OPEN_FAKES
+from converse_harness.left_behind import LEFT_BEHIND
 from converse_harness.settings import Settings, shows_settings
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -28,15 +32,27 @@ class InProcessFake(Fake):
 
     transport = "boto"
     _made_by = "fake_converse"
+    _in_use = True
+    """Whether the fake was opened, decorates something, or got no replies when it was made."""
     _upstream = ""
     """The URL that replaces Bedrock for clients of HTTP libraries."""
 
     @shows_settings(Settings)
     def __init__(self, *replies: Responder | Replies, **settings: Unpack[Settings]) -> None:
+        self._in_use = not replies
         super().__init__(*replies, **settings)
         self._made = replies, settings
 
+    def __del__(self) -> None:
+        # A fake that could not be made has no `_made`.
+        if not self._in_use and hasattr(self, "_made") and not sys.is_finalizing():
+            line = next((slot.line for _, slot in self.endpoint.script.slots()), None)
+            text = LEFT_BEHIND["not_opened"].told(fake=repr(self))
+            if line is not None:
+                warnings.warn_explicit(text, FakeNotOpenWarning, *line)
+
     def _transport(self) -> AbstractContextManager[object]:
+        self._in_use = True
         return OPEN_FAKES.opened(self.core, http=for_all_libraries(self.core, self._upstream))
 
     def _fresh(self, test: str = "") -> InProcessFake:
@@ -50,6 +66,7 @@ class InProcessFake(Fake):
         Each new fake has the same script. In a unittest class, the fake is also open during setUp and tearDown. Raises
         TypeError for an object that cannot be wrapped, and for a class without a test method.
         """
+        self._in_use = True
         return cast("_F", under(decorated, self._fresh, self._made_by))
 
 

@@ -28,8 +28,11 @@ _HOOK = ("self", "event_name", "request", "kwargs")
 _HOST = ("self", "host", "...")
 _NAME = ("host", "port", "...")
 _SNI = ("self", "server_hostname", "...")
+_QNAME = ("self", "qname", "...")
+_TARGET = ("self", "target", "...")
 _PUT = ("self", "method", "url", "...")
 _WRITE = ("self", "data", "...")
+_GREEN = "_original_socket"  # the class of the sockets inside eventlet's; it is not that of the module `socket`
 _POPEN = ("self", "args", "env", "...")
 
 
@@ -107,7 +110,14 @@ POINTS = (
     _guard("uvloop", "Loop.sock_connect", ANY, "address", "its address"),
     _guard("gevent.socket", "getaddrinfo", _NAME, "by_name", "the name"),
     _guard("gevent.socket", "gethostbyname", ("hostname",), "by_name", "the name"),
+    _guard("eventlet.green.socket", "getaddrinfo", _NAME, "by_name", "the name"),
+    _guard("eventlet.greenio.base", f"{_GREEN}.connect", ANY, "address", "its address", since=_GREEN),
+    _guard("eventlet.greenio.base", f"{_GREEN}.connect_ex", ANY, "address", "its address", since=_GREEN),
     _guard("aiohttp.resolver", "AsyncResolver.resolve", _HOST, "by_name", "the name"),
+    _guard("dns.resolver", "Resolver.resolve", _QNAME, "by_name", "the name"),
+    _guard("dns.asyncresolver", "Resolver.resolve", _QNAME, "by_name", "the name"),
+    _guard("grpc._channel", "Channel.__init__", _TARGET, "by_name", "the target"),
+    _guard("grpc.aio._channel", "Channel.__init__", _TARGET, "by_name", "the target"),
     _guard("http.client", "HTTPConnection.set_tunnel", _HOST, "by_name", "the host of the tunnel", optional=True),
     _guard("_awscrt", "http_client_connection_new", ANY, "second", "the host"),
     # The guard: calls that write a request
@@ -131,11 +141,22 @@ POINTS = (
     ),
     _guard("pycurl", "Curl", ANY, "curl_handle", "the same"),
     _guard("trio", "SocketStream.send_all", ("self", "data"), "write", _IN_BYTES),
+    _guard("trio._socket", "_SocketType.send", ANY, "write", "the same", since="_SocketType"),
     _guard("asyncio.streams", "StreamWriter.write", ("self", "data"), "stream_write", _IN_TLS),
     _guard("asyncio.streams", "StreamWriter.writelines", ("self", "data"), "stream_write", "the same"),
     _guard("socket", "socket.send", ANY, "write", _IN_BYTES),
     _guard("socket", "socket.sendall", ANY, "write", "the same"),
-    _guard("socket", "socket.sendmsg", ANY, "write", "the same", since="CMSG_LEN"),
+    _guard("socket", "socket.sendmsg", ANY, "write", "the same", since="socket.sendmsg"),
+    _guard("socket", "socket.sendfile", ANY, "sent_file", "the same, in the file", since="socket.sendfile"),
+    _guard("eventlet.greenio.base", f"{_GREEN}.send", ANY, "write", _IN_BYTES, since=_GREEN),
+    _guard("eventlet.greenio.base", f"{_GREEN}.sendmsg", ANY, "write", "the same", since=f"{_GREEN}.sendmsg"),
+    _guard("gevent.socket", "socket.send", ANY, "write", _IN_BYTES),
+    _guard("gevent.socket", "socket.sendall", ANY, "write", "the same"),
+    _guard("gevent.socket", "socket.sendmsg", ANY, "write", "the same"),
+    _guard("gevent.ssl", "SSLSocket.send", _WRITE, "write", _IN_TLS),
+    _guard("gevent.ssl", "SSLSocket.write", _WRITE, "write", "the same"),
+    _guard("OpenSSL.SSL", "Connection.send", ("self", "buf", "..."), "openssl_write", "the same"),
+    _guard("OpenSSL.SSL", "Connection.sendall", ("self", "buf", "..."), "openssl_write", "the same"),
     _guard("ssl", "SSLSocket.send", _WRITE, "write", _IN_TLS),
     _guard("ssl", "SSLSocket.write", _WRITE, "write", "the same"),
     _guard("ssl", "SSLObject.write", _WRITE, "write", "the same"),
@@ -147,11 +168,8 @@ POINTS = (
     Point("gevent.subprocess", "Popen.__init__", _POPEN, "guard.children.popen"),
     Point("uvloop", "Loop.subprocess_exec", ANY, "guard.children.subprocess_of_loop"),
     Point("uvloop", "Loop.subprocess_shell", ANY, "guard.children.subprocess_of_loop"),
-    Point("os", "system", ANY, "guard.children.system"),
     Point("os", "posix_spawn", ANY, "guard.children.posix_spawn", since="posix_spawn"),
     Point("os", "posix_spawnp", ANY, "guard.children.posix_spawn", since="posix_spawnp"),
-    Point("os", "execv", ANY, "guard.children.execv"),
-    Point("os", "execve", ANY, "guard.children.execve"),
 )
 """The attributes that are replaced or only checked. Each Point names the parameters that the function must have."""
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from importlib.metadata import PackageNotFoundError, version
+from operator import attrgetter
 from types import FunctionType, ModuleType
 from typing import Any, cast
 from weakref import WeakKeyDictionary
@@ -37,10 +38,10 @@ class Point:
     `parameters` are the exact names of the function's parameters; "..." at the end allows further ones. `parameters` is
     None if the attribute is a module. `replace` is the name of the function of this package that takes the original and
     returns our replacement; None if the point is only checked. `mentions` are names that the function's code must use.
-    `eager`: the module is imported when a fake for boto clients opens. `since` names another attribute of the module;
-    if an older release lacks it, the point is skipped. `optional`: the point is skipped if the class itself does not
-    define the attribute. While a cassette is in use, vcrpy replaces a class by such a subclass. `reads` describes the
-    hosts that the guard finds in a call's arguments.
+    `eager`: the module is imported when a fake for boto clients opens. `since` names an attribute of the module or of a
+    class in it; if a release, a system or a class of another tool lacks it, the point is skipped. `optional`: the point
+    is skipped if the class itself does not define the attribute. While a cassette is in use, vcrpy replaces a class by
+    such a subclass. `reads` describes the hosts that the guard finds in a call's arguments.
     """
 
     module: str
@@ -202,7 +203,7 @@ class Patches:
         holder = _holder(point)
         found = None if holder is None else _found(holder, point.name)
         if found is _MISSING:
-            raise _mismatch(point, "nothing of that name")
+            raise _mismatch(point, "nothing of that name", by=holder)
         record = self._records.get(point)
         checked, _ = self._made.get(point, (_MISSING, None))
         if holder is None or found is checked or (record and found is record.replacement):
@@ -210,7 +211,7 @@ class Patches:
         if point.parameters is not None:
             _check_function(point, found)
         elif not isinstance(found, ModuleType):
-            raise _mismatch(point, f"{found!r}")
+            raise _mismatch(point, f"{found!r}", by=found)
         self._made[point] = found, point.replace and function_named(point.replace)(_as_function(found))
         return holder, found
 
@@ -257,13 +258,21 @@ class Patches:
 def _holder(point: Point) -> Any:
     """Return the module or class that has the attribute; None if the point is skipped (see `since` and `optional`)."""
     holder: Any = sys.modules[point.module]
-    if point.since is not None and not hasattr(holder, point.since):
+    if point.since is not None and not _has(holder, point.since):
         return None
     for step in point.path:
-        holder = getattr(holder, step, _MISSING)
-        if holder is _MISSING:
-            raise _mismatch(point, f"no {step!r}")
+        if not hasattr(holder, step):
+            raise _mismatch(point, f"no {step!r}", by=holder)
+        holder = getattr(holder, step)
     return None if point.optional and point.name not in vars(holder) else holder
+
+
+def _has(module: Any, attribute: str) -> bool:
+    try:
+        attrgetter(attribute)(module)
+    except AttributeError:
+        return False
+    return True
 
 
 def _found(holder: Any, name: str) -> Any:
@@ -287,28 +296,55 @@ def _check_function(point: Point, found: Any) -> None:
     expected = point.parameters or ()
     fits = set(expected[:-1]) <= set(named) if expected[-1:] == ANY else expected == named
     if not fits and not anything <= {parameter.kind for parameter in parameters.values()}:
-        raise _mismatch(point, f"({', '.join(named)})")
+        raise _mismatch(point, f"({', '.join(named)})", by=found)
     names: tuple[str, ...] = getattr(getattr(inspect.unwrap(found), "__code__", None), "co_names", ())
     missing = [name for name in point.mentions if name not in names]
     if missing:
         mentions = f"one that mentions {', '.join(names)}"
-        raise _mismatch(point, mentions, f"code that mentions {', '.join(missing)}")
+        raise _mismatch(point, mentions, f"code that mentions {', '.join(missing)}", by=found)
 
 
-def _mismatch(where: Point | str, found: str, expected: str = "") -> TransportError:
+def _mismatch(where: Point | str, found: str, expected: str = "", *, by: Any = None) -> TransportError:
+    """Return the error for a library that is not as expected; `by` is the object that shows it.
+
+    If `by` is of another library, then this library has replaced what was expected, and the error names it.
+    """
     library = str(where).partition(".")[0]
     parameters = None if isinstance(where, str) else where.parameters
     expected = expected or ("a module" if parameters is None else f"({', '.join(parameters)})")
-    try:
-        which = f"{library} {version(library)}"
-    except PackageNotFoundError:
-        python = f"Python {sys.version.partition(' ')[0]}"
-        which = python if library in sys.stdlib_module_names else f"{library} (not installed)"
+    what = f"{where}: expected {expected}, found {found}. Nothing was patched."
+    known = "Python" if library in sys.stdlib_module_names else library
+    if other := _other_module(by, library):
+        replacer = other.partition(".")[0]
+        name, release = _with_version(replacer), f", or install another release of {replacer} or of converse-harness"
+        if name == replacer:  # a module of the project that is tested, for instance
+            name, release = f"the module {other}", ""
+        return TransportError(
+            f"cannot open a fake: {name} has replaced a part of {_with_version(library)} by something that is not as "
+            f"expected. {what} Let it do that after the fake is open{release}"
+        )
     return TransportError(
-        f"cannot open a fake: {which} is not as expected. {where}: expected {expected}, found {found}. Nothing was "
-        f"patched. Install a release of {library} that this converse-harness knows, or a newer converse-harness; if "
-        "another library replaced that attribute, start it after the fake is open; `converse-harness doctor` names it"
+        f"cannot open a fake: {_with_version(library)} is not as expected. {what} Install a release of {known} that "
+        "this converse-harness knows, or a newer converse-harness; if another library replaced that attribute, start "
+        "it after the fake is open; `converse-harness doctor` names it"
     )
+
+
+def _with_version(library: str) -> str:
+    """Return a library's name and version; its name alone if no package of that name is installed."""
+    try:
+        return f"{library} {version(library)}"
+    except PackageNotFoundError:
+        return f"Python {sys.version.partition(' ')[0]}" if library in sys.stdlib_module_names else library
+
+
+def _other_module(found: Any, library: str) -> str:
+    """Return the module of a function or class, if it is neither Python's nor of `library` or this package; or ""."""
+    inner = inspect.unwrap(found) if callable(found) else found
+    name = getattr(inner, "__module__", None)
+    package = name.partition(".")[0] if isinstance(name, str) else ""
+    own = (library, __name__.partition(".")[0], *sys.stdlib_module_names)
+    return name if isinstance(name, str) and package not in own else ""
 
 
 def _reaches(function: Any, target: Any) -> bool:

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Collection, Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-from converse_harness.errors import MaskedSecretWarning, ReplyError, one_of
+from converse_harness.errors import JournalWarning, MaskedSecretWarning, ReplyError, one_of
 from converse_harness.intercept.httpx.transports import library_of, recording_transport
 from converse_harness.intercept.in_process import InProcessFake, check_parentheses
 from converse_harness.recordings.names import FAILED, MODES, Failed, Mode
 from converse_harness.recordings.play.matching import Match, MatchFunction
 from converse_harness.recordings.redaction import Redaction
-from converse_harness.recordings.session import MissingRecording, OpenedRecording, open_session, save_or_set_aside
+from converse_harness.recordings.session import (
+    MissingRecording,
+    OpenedRecording,
+    begin_journal,
+    open_session,
+    save_or_set_aside,
+)
 from converse_harness.settings import Settings, shows_settings
 
 
@@ -74,8 +80,20 @@ class Recorder(InProcessFake):
         self._kept, self.saved = False, None
         if played is not None:
             self.endpoint.script.add([played])
-        with super()._transport():
-            yield
+        with ExitStack() as opening:
+            if self.core.writer is not None:
+                opening.callback(self._forget)
+                for text in begin_journal(self.core.writer):
+                    warnings.warn(f"record({str(self.path)!r}): {text}", JournalWarning, stacklevel=6)  # the `with`
+            with super()._transport():
+                opening.pop_all()
+                yield
+
+    def _forget(self) -> None:
+        """Remove the journal of a recorder that could not open."""
+        self._kept = True
+        if self.core.writer is not None and self.core.writer.journal is not None:
+            self.core.writer.journal.close()
 
     def close(self) -> None:
         """Stop forwarding calls, and write the file. Closing a closed recorder does nothing.
@@ -126,6 +144,7 @@ def record(
     failed: Failed = "aside",
     upstream: str = "",
     redaction: Redaction | None = None,
+    keep_files: bool = False,
     **settings: Unpack[Settings],
 ) -> Recorder:
     """Record the calls of boto3, aiobotocore, httpx and aiohttp clients.
@@ -141,12 +160,17 @@ def record(
     "aside" (for `trip.jsonl`: in `trip.failed.jsonl`), "write" (in the file) or "drop" (nowhere). Account ids and the
     signatures of URLs are always replaced; `redaction` contains further replacements. Any other secret is replaced by
     `***`, and a MaskedSecretWarning names the place. An exchange with a secret that cannot be masked is left out.
-    Further settings are those of a Fake.
+    Of the images, documents, videos and audio in requests, only length and SHA-256 are recorded. If `keep_files` is
+    true, they are kept in files beside the recording. Further settings are those of a Fake.
 
     A call that is still running when the recorder closes may end normally. The file contains the part of its answer
     that had arrived, marked as closed by the client. If the answer had not begun, the file does not contain the call.
-    `recording(path)` plays the file. Raises ReplyError for an invalid argument, if an exchange was left out, and if the
-    file cannot be written; the message then contains the path of the saved copy.
+    While the recorder is open, each call that has ended is in a journal: for `trip.jsonl` in `trip.unfinished.jsonl`.
+    The journal stays if the process is killed. If a journal was left, or cannot be written, a JournalWarning says so.
+
+    `recording(path)` plays the file. Raises ReplyError for an invalid argument, if another process records the same
+    file, if an exchange was left out, and if the file cannot be written; the message then contains the path of the
+    saved copy.
 
     >>> import boto3, os, tempfile
     >>> from converse_harness import ConverseServer, fake_converse, record, recording
@@ -163,5 +187,7 @@ def record(
     """
     check_parentheses(path, "record")
     mode = one_of("mode", mode, MODES)
-    session = partial(open_session, mode=mode, match=match, pace=pace, ignore=ignore, redaction=redaction)
+    session = partial(
+        open_session, mode=mode, match=match, pace=pace, ignore=ignore, redaction=redaction, keep_files=keep_files
+    )
     return Recorder(path, session, one_of("failed", failed, FAILED), upstream, **settings)

@@ -9,14 +9,24 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Container, Generator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary, WeakSet, ref
 
+from converse_harness import refusals
 from converse_harness.intercept.clients import is_loopback
-from converse_harness.intercept.exchange import CLOSED_MEANWHILE, FORKED, OUTLIVED, OpenFake, RefusingFake, refuse
+from converse_harness.intercept.exchange import (
+    CLOSED_MEANWHILE,
+    FORKED,
+    OUTLIVED,
+    OpenFake,
+    RefusingFake,
+    RefusingInWorker,
+    RefusingLate,
+    refuse,
+)
 from converse_harness.intercept.patch_points import PATCHES
 
 if TYPE_CHECKING:
@@ -107,6 +117,13 @@ def _runs(thread: threading.Thread | None) -> bool:
         return False
 
 
+class _Outlived(NamedTuple):
+    """What a thread outlived: the fake to which its refused calls are reported, and the test that closed the fake."""
+
+    fake: ref[OpenFake]
+    test: str
+
+
 class OpenFakes:
     """The open fakes of a process, its running calls, and the threads that began under a fake that is closed now.
 
@@ -161,8 +178,8 @@ class OpenFakes:
         self._keepers: list[object] = []
         """The owners that called `keep_patches`. While there is an owner, botocore remains patched even if no fake is
         open."""
-        self._outlived: WeakKeyDictionary[threading.Thread, ref[OpenFake]] = WeakKeyDictionary()
-        """Maps each thread that outlived its fake to the fake to which its refused calls are reported.
+        self._outlived: WeakKeyDictionary[threading.Thread, _Outlived] = WeakKeyDictionary()
+        """Maps each thread that outlived its fake to what it outlived.
 
         The references are weak: a thread may live as long as the process, and the tracebacks of a fake's problems refer
         to threads and clients.
@@ -211,7 +228,10 @@ class OpenFakes:
             if held is not None and entry.closed and not entry.responder.records:
                 # Only a forwarded call may finish after its fake has closed. The rest of its answer is not recorded.
                 raise refuse(entry.responder, CLOSED_MEANWHILE)
-            return None if not entry.boto and is_loopback(endpoint) else entry.responder
+            if not entry.boto and is_loopback(endpoint):
+                return None
+            responder = entry.responder
+            return responder.asked_for(endpoint) if isinstance(responder, RefusingInWorker) else responder
         self._refuse_outlived(endpoint)
         return None
 
@@ -269,6 +289,7 @@ class OpenFakes:
                     self._remember_threads(entry)
                     entry.closed = True
             self._entries = tuple(entry for entry in self._entries if entry.fake is not fake)
+            sys.audit("converse_harness.close")  # `guard.children` takes back what it has lent to a shell
             self.signal_workers()
             self.unpatch_if_idle()
 
@@ -355,12 +376,28 @@ class OpenFakes:
 
         The new thread has not started yet. Its calls to Bedrock will be refused.
         """
-        if not self._entries and (fake := self._outlived.get(threading.current_thread())) is not None:
-            self._outlived[thread] = fake
+        if not self._entries and (outlived := self._outlived.get(threading.current_thread())) is not None:
+            self._outlived[thread] = outlived
 
     def forget_threads(self) -> None:
         """Forget which threads outlived their fakes. From now on, only the fallback can refuse their calls."""
         self._outlived.clear()
+
+    @contextmanager
+    def without_threads(self) -> Generator[None, None, None]:
+        """In a `with` block, refuse no call of the threads that outlived their fakes before."""
+        before, self._outlived = self._outlived, WeakKeyDictionary()
+        try:
+            yield
+        finally:
+            before.update(self._outlived)
+            self._outlived = before
+
+    def outlive(self, guard: OpenFake, before: Container[threading.Thread]) -> None:
+        """From now on, let `guard` refuse the calls of all threads but the current one and those in `before`."""
+        for thread in threading.enumerate():
+            if not (thread is threading.current_thread() or thread in before or thread in self._exempt):
+                self._outlived.setdefault(thread, _Outlived(ref(guard), ""))
 
     def _remember_threads(self, entry: _Entry) -> None:
         if entry.opener in self._exempt:
@@ -374,13 +411,15 @@ class OpenFakes:
         free = (entry.opener, threading.current_thread(), *self._exempt)
         for thread in threading.enumerate():
             if thread not in free and (thread in entry.callers or thread not in entry.before):
-                self._outlived[thread] = ref(told)
+                self._outlived[thread] = _Outlived(ref(told), refusals.running())
 
     def _outlived_by(self, thread: threading.Thread) -> OpenFake | None:
         """Return the fake that refuses the thread's calls; None if the thread outlived no fake."""
-        fake = self._outlived.get(thread)
+        outlived = self._outlived.get(thread)
+        if outlived is None:
+            return None
         # Nobody can check a fake that is gone. The calls are refused all the same.
-        return None if fake is None else fake() or RefusingFake(OUTLIVED.format(name=thread.name))
+        return outlived.fake() or RefusingLate(OUTLIVED.format(name=thread.name), outlived.test)
 
     def _refuse_outlived(self, endpoint: str) -> None:
         """Raise BlockedConnection in a thread that outlived its fake, unless the endpoint is on this machine."""
@@ -431,7 +470,7 @@ class OpenFakes:
         """Prepare a forked child: make a new lock, forget running calls, and make the parent's fakes refuse calls."""
         self._lock = threading.RLock()
         self._running.clear()
-        refusing = RefusingFake(FORKED.format(child=os.getpid(), parent=os.getppid()))
+        refusing = RefusingInWorker(FORKED.format(child=os.getpid(), parent=os.getppid()))
         for entry in self._entries:
             entry.responder, entry.boto = refusing, False
             entry.http_responder = None if entry.http is None else refusing

@@ -1,13 +1,16 @@
-"""The hooks of the setting `guard = session`: no test, import or fixture reaches Bedrock without a fake."""
+"""The hooks of the guard: those of the setting `guard = session`, and in every run, what becomes of late refusals."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
+from contextlib import ExitStack
+from functools import partial
+from typing import Any, Final
 
 import pytest
 
-from converse_harness.intercept.guard.session import SessionGuard
-from converse_harness.plugin.outcome import Step
+from converse_harness import refusals
+from converse_harness.plugin.outcome import Check, Step
 from converse_harness.plugin.settings import of_test
 
 
@@ -15,9 +18,9 @@ class GuardHooks:
     """The hooks that fail what called Bedrock, even if other code caught the guard's error. They open the guard."""
 
     def __init__(self, config: pytest.Config) -> None:
+        from converse_harness.intercept.guard.session import SessionGuard  # only runs with this setting need it
+
         self._guard = SessionGuard()
-        self._outside = ""
-        """The guard's error text about a connection outside of tests and imports; "" if it blocked none there."""
         self._guard.open()
         config.add_cleanup(self._guard.close)
 
@@ -69,20 +72,74 @@ class GuardHooks:
         self._guard.check()
         return result
 
-    @pytest.hookimpl(wrapper=True, trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> Step:
-        """Fail the run if the guard blocked a connection outside of tests and imports."""
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self) -> Step:
+        """Keep the error of a connection outside of tests and imports, so that the run fails."""
         try:
             self._guard.check()
         except AssertionError as stopped:
-            self._outside = str(stopped)
-            if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
-                session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            refusals.is_late(str(stopped), "")
         return (yield)
+
+
+_OUTPUT: Final = "converse_late_refusals"
+"""The key of the refusals in xdist's `workeroutput`, which a worker sends to the controller."""
+
+
+class LateRefusals:
+    """The hooks for calls that were refused after their fake had closed, and for those of workers that nobody asked.
+
+    A call of a thread whose test still runs fails this test. All other calls fail the run.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._told: list[str] = []
+        run = ExitStack()
+        run.enter_context(refusals.of_a_run())
+        config.add_cleanup(run.close)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Step:
+        """Set the running test."""
+        with refusals.during(item.nodeid):
+            return (yield)
+
+    def checks(self, item: pytest.Item, error: BaseException | None) -> Iterable[Check]:
+        """Return the check that raises the first late refusal of the running test. It follows those of the fakes."""
+        yield partial(_check_late, item.nodeid)
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Step:
+        """Fail the run if a call was refused that has failed no test."""
+        self._told += [*refusals.pop_late(), *refusals.of_others()]
+        output: dict[str, object] | None = getattr(self._config, "workeroutput", None)
+        if output is not None:
+            output[_OUTPUT] = self._told
+        if self._told and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        return (yield)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take the refusals from the output of an xdist worker that has ended."""
+        self._told += getattr(node, "workeroutput", {}).pop(_OUTPUT, [])
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print the guard's error text about a connection outside of tests and imports."""
-        if self._outside:
+        """Print the refused calls that have failed no test."""
+        if self._told:
             terminalreporter.section("converse guard")
-            terminalreporter.line(self._outside)
+            for message in dict.fromkeys(self._told):
+                terminalreporter.line(message)
+
+
+def _check_late(test: str, error: BaseException | None) -> None:
+    __tracebackhide__ = True
+    if refusals.forget(str(error)):
+        return
+    late = refusals.pop_late(test)
+    if late:
+        from converse_harness.errors import BlockedConnection
+
+        raise BlockedConnection(late[0]) from error

@@ -358,7 +358,7 @@ def test_a_wait_that_outlasts_the_timeout_ends_at_once() -> None:
 
 
 def test_a_client_that_leaves_a_stream_has_read_what_the_call_shows(converse: Fake) -> None:
-    converse.script(reply.text("one two three"))
+    converse.script(reply.text("one two three").optional())
 
     async def run() -> None:
         async with asking(path=f"{PATH}-stream") as response:
@@ -371,7 +371,7 @@ def test_a_client_that_leaves_a_stream_has_read_what_the_call_shows(converse: Fa
 
 
 def test_a_response_that_nobody_closes_ends_its_call(converse: Fake) -> None:
-    converse.script(reply.text("one two three"))
+    converse.script(reply.text("one two three").optional())
 
     async def run() -> None:
         client = aiohttp.ClientSession()
@@ -563,7 +563,7 @@ def test_fakes_leave_nothing_in_a_session(fakes: int) -> None:
         connector = aiohttp.TCPConnector(limit=3)
         async with aiohttp.ClientSession(connector=connector) as client:
             for number in range(fakes):
-                with fake_converse(reply.text("one two three")):
+                with fake_converse(reply.text("one two three").optional()):
                     async with client.post(STREAM if number % 2 else URL, json=BODY) as response:
                         await (response.content.readchunk() if number % 3 else response.read())
             assert not connector._acquired

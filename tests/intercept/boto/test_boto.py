@@ -214,7 +214,7 @@ def test_pauses_are_slept_between_the_events(make_client: Client, question: dict
 
 
 def test_closing_early_is_seen(make_client: Client, question: dict[str, Any]) -> None:
-    with fake_converse(reply.text("hi")) as fake:
+    with fake_converse(reply.text("hi").optional()) as fake:
         stream = make_client().converse_stream(**question)["stream"]
         next(iter(stream))
         stream.close()
@@ -232,7 +232,7 @@ def test_closing_after_the_last_event_is_complete(make_client: Client, question:
 
 
 def test_a_stream_that_is_dropped_unread_is_closed_by_the_client(make_client: Client, question: dict[str, Any]) -> None:
-    with fake_converse(reply.text("hi").times(2)) as fake:
+    with fake_converse(reply.text("hi").times(2).optional()) as fake:
         client = make_client()
         answer = client.converse_stream(**question)
         del answer
@@ -295,7 +295,7 @@ class Breaking:
 
 @pytest.mark.parametrize("count", [0, 2])
 def test_what_breaks_off_is_delivered_up_to_there(make_client: Client, question: dict[str, Any], count: int) -> None:
-    with fake_converse(reply.text("hi")) as fake:
+    with fake_converse(reply.text("hi").optional()) as fake:
         body = json.dumps({"messages": question["messages"]}).encode()
         events = fake.core.exchange(Request("POST", "/model/m/converse-stream", (), body)).response.chunks
     chunks = list(itertools.islice(events, count))

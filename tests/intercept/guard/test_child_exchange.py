@@ -33,7 +33,7 @@ from botocore.httpsession import URLLib3Session
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from converse_harness import BlockedConnection, fake_converse
+from converse_harness import BlockedConnection, fake_converse, refusals
 from converse_harness.intercept.guard import children
 from converse_harness.intercept.guard.children import away_from_bedrock
 from converse_harness.intercept.registry import forwarding
@@ -288,6 +288,13 @@ def with_botocore(proxy: str, asked: list[tuple[str, dict[str, str]]]) -> list[s
 
 
 CLIENTS = [with_requests, with_httpx, with_aiohttp, with_urllib, with_botocore]
+
+
+@pytest.fixture(autouse=True)
+def _told_to_nobody() -> Iterator[None]:
+    """What the proxy refuses a test that talks to it by hand fails neither another test nor the run."""
+    yield
+    refusals.of_others()
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import socket
@@ -11,6 +12,8 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from os import execv, execve, posix_spawn, system
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -18,7 +21,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converse_harness import BlockedConnection, fake_converse
+from converse_harness import BlockedConnection, fake_converse, refusals
 from converse_harness.intercept.clients import ENDPOINTS
 from converse_harness.intercept.guard.children import away_from_bedrock, variables
 from converse_harness.intercept.guard.hosts import is_bedrock_host
@@ -50,6 +53,13 @@ class Site(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         pass
+
+
+@pytest.fixture(autouse=True)
+def _told_to_nobody() -> Iterator[None]:
+    """What the proxy refuses a test that talks to it by hand fails neither another test nor the run."""
+    yield
+    refusals.of_others()
 
 
 @pytest.fixture
@@ -176,8 +186,11 @@ def test_no_exception_of_the_user_leads_past_it_to_bedrock(entries: list[str]) -
         ),
         lambda command: vars(os)["spawnv"](os.P_WAIT, "/bin/sh", ["sh", "-c", command]),
         lambda command: os.waitstatus_to_exitcode(os.waitpid(_forked(command), 0)[1]),
+        lambda command: system(command),  # noqa: PLW0108
+        lambda command: os.waitstatus_to_exitcode(os.waitpid(_forked(command, exec=execve), 0)[1]),
+        lambda command: os.waitstatus_to_exitcode(os.waitpid(_forked(command, exec=execv), 0)[1]),
     ],
-    ids=["system", "shell", "posix_spawn", "spawnv", "fork and exec"],
+    ids=["system", "shell", "posix_spawn", "spawnv", "fork and exec", "bound system", "bound execve", "bound execv"],
 )
 def test_a_program_has_the_variables_however_it_is_started(start: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "bedrock-api-key-x")
@@ -191,11 +204,48 @@ def test_a_program_has_the_variables_however_it_is_started(start: object, monkey
     with fake_converse():
         assert start(command) == 0
         assert dict(os.environ) == before
+    assert in_c() == in_python()
     assert start(command) != 0
 
 
-def _forked(command: str) -> int:
+getenv: Any = ctypes.CDLL(None).getenv
+getenv.restype = ctypes.c_char_p
+NAMES = (*ENDPOINTS, "HTTPS_PROXY", "no_proxy", "PYTHONPATH", "NODE_OPTIONS", "AWS_BEARER_TOKEN_BEDROCK")
+
+
+def in_c() -> dict[str, str]:
+    """What C code, such as libcurl in this process, reads from the environment."""
+    found = {name: getenv(name.encode()) for name in NAMES}
+    return {name: value.decode() for name, value in found.items() if value is not None}
+
+
+def in_python() -> dict[str, str]:
+    return {name: os.environ[name] for name in NAMES if name in os.environ}
+
+
+def test_what_a_shell_was_lent_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if the code under test has changed a variable meanwhile."""
+    with fake_converse():
+        system("true")
+        monkeypatch.setenv("HTTPS_PROXY", "http://mine")
+        assert in_c() == in_python()
+        assert system('test "$HTTPS_PROXY" = http://mine') != 0
+    assert in_c() == in_python()
+
+
+def test_a_spawn_that_was_bound_before_is_refused() -> None:
+    with fake_converse():
+        with pytest.raises(BlockedConnection, match=r"Write `import os` and `os.posix_spawn\(...\)`"):
+            posix_spawn("/bin/true", ["true"], os.environ)
+        os.waitpid(posix_spawn("/bin/true", ["true"], away_from_bedrock(None)), 0)
+    os.waitpid(posix_spawn("/bin/true", ["true"], os.environ), 0)
+
+
+def _forked(command: str, exec: Any = None) -> int:
     child = os.fork()
     if child == 0:
-        os.execl("/bin/sh", "sh", "-c", command)
+        args: Any = ("/bin/sh", ["sh", "-c", command])
+        if exec is None:
+            os.execl("/bin/sh", "sh", "-c", command)
+        exec(*args, *((dict(os.environ),) if exec is execve else ()))
     return child

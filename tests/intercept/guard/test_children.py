@@ -27,6 +27,7 @@ from converse_harness.intercept.guard import children, workers
 from converse_harness.intercept.guard.children import CLOSED_PORT_URL, away_from_bedrock
 
 Client = Callable[..., Any]
+HOST = "bedrock-runtime.us-east-1.amazonaws.com"
 
 
 def closed(host: object, port: object = None, *args: Any, **kwargs: Any) -> Any:
@@ -69,8 +70,13 @@ class Asking(SpawnProcess):
         ask_and_tell(self.told)
 
 
+def told_of_a_child(how: str) -> Any:
+    """Expect that the fake is told of the refusal, with the host and both processes."""
+    return pytest.raises(BlockedConnection, match=rf"\({HOST}\) from process \d+, {how} {os.getpid()}")
+
+
 def test_a_forked_child_is_refused(make_client: Client, question: dict[str, Any]) -> None:
-    with fake_converse(reply.text("hi")) as fake:
+    with told_of_a_child("which was forked from process"), fake_converse(reply.text("hi")) as fake:
         reading, writing = os.pipe()
         child = os.fork()
         if child == 0:
@@ -82,7 +88,7 @@ def test_a_forked_child_is_refused(make_client: Client, question: dict[str, Any]
         with open(reading) as pipe:
             said = pipe.read()
         assert said.startswith("BlockedConnection: ")
-        assert f"from process {child}, which was forked from process {os.getpid()}" in said
+        assert f"({HOST}) from process {child}, which was forked from process {os.getpid()}" in said
         assert "converse_server" in said
         assert fake.calls == []
         assert make_client().converse(**question)["stopReason"] == "end_turn"
@@ -109,7 +115,7 @@ def say_refused(said: str) -> bool:
 @pytest.mark.parametrize("method", ["spawn", pytest.param("forkserver", marks=pytest.mark.slow)])
 def test_children_of_multiprocessing_are_refused(method: str) -> None:
     context: Any = multiprocessing.get_context(method)
-    with fake_converse():
+    with told_of_a_child("which process"), fake_converse():
         receiving, sending = context.Pipe(duplex=False)
         process = context.Process(target=ask_and_tell, args=(sending,))
         process.start()
@@ -122,7 +128,7 @@ def test_children_of_multiprocessing_are_refused(method: str) -> None:
 
 @pytest.mark.slow
 def test_a_process_that_overrides_run_is_refused() -> None:
-    with fake_converse():
+    with told_of_a_child("which process"), fake_converse():
         receiving, sending = multiprocessing.get_context("spawn").Pipe(duplex=False)
         process = Asking(sending)
         process.start()
@@ -138,7 +144,7 @@ def test_a_pool_behind_a_forkserver_that_runs_already_is_refused() -> None:
     first = context.Process(target=os.getpid)
     first.start()
     first.join()
-    with fake_converse(), ProcessPoolExecutor(1, mp_context=context) as pool:
+    with told_of_a_child("which process"), fake_converse(), ProcessPoolExecutor(1, mp_context=context) as pool:
         said = pool.submit(ask).result(timeout=60)
     assert say_refused(said), said
 
@@ -165,9 +171,9 @@ def test_a_worker_that_is_older_than_the_fake_asks_whether_one_is_open(method: s
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context(method)) as pool:
         assert pool.submit(ask).result(timeout=60).startswith("EndpointConnectionError")
         for _ in range(2):
-            with fake_converse():
+            with pytest.raises(BlockedConnection, match=rf"\({HOST}\) from process \d+, a worker"), fake_converse():
                 said = pool.submit(ask).result(timeout=60)
-            assert said.startswith("BlockedConnection: a call to Bedrock from process"), said
+            assert said.startswith("BlockedConnection: a call to Bedrock"), said
             assert "a worker that was started before the converse-harness fake" in said
             assert pool.submit(ask).result(timeout=60).startswith("EndpointConnectionError")
 

@@ -23,6 +23,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 import h11
 
+from converse_harness import refusals
 from converse_harness.intercept.clients import LOCAL
 from converse_harness.intercept.guard.child_connections import PIECE, Peer, SharedTls, connected, join, user_proxy
 from converse_harness.intercept.guard.child_messages import (
@@ -44,16 +45,19 @@ _LINGER: Final = 5.0
 """How many seconds a program has to close its connection after the answer: closing it first could destroy the answer,
 if the program is still sending."""
 
+_ASKED: Final = "{host} was asked by a process that was started while a converse-harness fake was open. {advice}"
 _REFUSED: Final = "Refused by converse-harness, as this process was started while a fake was open"
 _LOGIN: Final = "the proxy of converse-harness for child processes wants the name and password of its URL"
 _USER: Final = "converse"
+_CHECK: Final = b"CHECK"
+"""The method with which the files of the folder `programs` ask whether a host is refused."""
 
 
 class ProxySettings(NamedTuple):
     """The settings of one proxy process.
 
     `http`, `https` and `no` are the values of HTTP_PROXY, HTTPS_PROXY and NO_PROXY that the program would use without
-    this proxy, or "". Refused hosts are appended to the file `reports`. Each message of a refusal ends with `advice`.
+    this proxy, or "". Refusals are appended to the file `reports`. Each message of a refusal ends with `advice`.
     If `token` is not "", requests need it as their password.
     """
 
@@ -130,7 +134,9 @@ class _ChildExchange:
         # an address, or in the user's proxy, that may be what is asked for.
         hosts = [named(value) or "" for name, value in request.headers if name == b"host"]
         asked = [unquote(host or "").strip(), *hosts]
-        if host is None or (host in LOCAL and port == self._port) or any(map(is_bedrock_host, asked)):
+        if request.method == _CHECK and not any(map(is_bedrock_host, asked)):
+            self._answer(204, "No Content")
+        elif host is None or (host in LOCAL and port == self._port) or any(map(is_bedrock_host, asked)):
             self._refuse(next(filter(is_bedrock_host, asked), None), is_tunnel=is_tunnel)
         elif self._settings.token and not self._is_authorized(request):
             self._answer(407, _LOGIN, 'Proxy-Authenticate: Basic realm="converse-harness"\r\n')
@@ -254,14 +260,9 @@ class _ChildExchange:
         return False
 
     def _refuse(self, host: str | None, *, is_tunnel: bool) -> None:
-        # Write the report before the answer: then it is in the file when the program continues. Write the line in one
-        # piece, because other threads and proxies append to the same file. A failed write does not stop the refusal.
-        with suppress(OSError):
-            file = os.open(
-                self._settings.reports, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600
-            )
-            os.write(file, f"{host or 'an endpoint of Bedrock'}\n".encode())
-            os.close(file)
+        # Write the report before the answer: then it is in the file when the program continues.
+        asked = _ASKED.format(host=host or "an endpoint of Bedrock", advice=self._settings.advice)
+        refusals.report(asked, self._settings.reports)
         kind = "x-amzn-ErrorType: AccessDeniedException\r\n"
         self._answer(403, _REFUSED if is_tunnel else "Forbidden", kind, f"{_REFUSED}. {self._settings.advice}.")
 

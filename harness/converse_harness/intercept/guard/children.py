@@ -2,20 +2,17 @@
 
 Calls of a thread that outlives its fake are refused. A multiprocessing child refuses its own calls. Any other program
 gets an environment in which clients do not reach Bedrock: endpoint variables for SDKs, and our proxy (`child_proxy`)
-for all other clients. `refused` returns the refusals of the proxies. Access keys are not changed, so programs reach
-other hosts as before.
+for all other clients. The proxies report their refusals to the file of `refusals`. Access keys are not changed, so
+programs reach other hosts as before.
 """
 
 from __future__ import annotations
 
 import atexit
-import functools
 import json
 import os
-import shlex
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
@@ -24,16 +21,18 @@ from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
+from converse_harness import refusals
+from converse_harness.errors import BlockedConnection
 from converse_harness.intercept.clients import ENDPOINTS, LOCAL, is_loopback
-from converse_harness.intercept.exchange import GIVE_ENVIRON, RefusingFake
+from converse_harness.intercept.exchange import GIVE_ENVIRON, RefusingInWorker
 from converse_harness.intercept.guard import workers
 from converse_harness.intercept.guard.hosts import DOMAINS, is_bedrock_host
 from converse_harness.intercept.patches import replacement
 from converse_harness.intercept.registry import OPEN_FAKES, forwarding
 
 _SPAWNED: Final = (
-    "a call to Bedrock from process {child}, which process {parent} started while a converse-harness fake was open "
-    f"there. {GIVE_ENVIRON}"
+    "a call to Bedrock{{host}} from process {child}, which process {parent} started while a converse-harness fake was "
+    f"open there. {GIVE_ENVIRON}"
 )
 
 CLOSED_PORT_URL: Final = (
@@ -41,18 +40,12 @@ CLOSED_PORT_URL: Final = (
 )
 """The endpoint URL in a program's environment if no proxy can be started. Nothing listens at this URL."""
 
-_ASKED: Final = (
-    f"{{host}} was asked by a process that was started while a converse-harness fake was open. {GIVE_ENVIRON}"
-)
 _PROGRAM: Final = (
     "import sys; sys.path += sys.argv[1:]; from converse_harness.intercept.guard.child_proxy import main; main()"
 )
 _ROOT: Final = str(Path(__file__).parents[3])
-
-_reports: Final = os.path.join(tempfile.gettempdir(), f"converse-harness-{os.getpid()}-{os.urandom(8).hex()}.refused")
-"""The path of the file to which the proxies of this process and of its forks append each refused host."""
-_owner: Final = os.getpid()
-_read = 0
+_PROGRAMS: Final = str(Path(__file__).with_name("programs"))
+"""The folder of the files that programs run when they start."""
 
 
 class _Running(NamedTuple):
@@ -66,10 +59,8 @@ class _Running(NamedTuple):
 
 _running: dict[tuple[str, str, str], _Running] = {}
 _starting = threading.Lock()
-_forked: Final[set[bool]] = set()
-"""Contains True if this process has forked a child, which may have started a proxy that is not in `_running` here."""
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=functools.partial(_forked.add, True))
+    os.register_at_fork(before=refusals.path)  # a fork has its own refusals to report, and may start a proxy
 
 
 # Replacements for functions of the standard library, gevent and uvloop. `patch_points` lists the replaced functions.
@@ -105,12 +96,16 @@ def refuse_in_child() -> workers.InChild | None:
 
     Return None while calls to Bedrock are not blocked.
     """
-    return None if OPEN_FAKES.blocker() is None else workers.InChild(_refuse, os.getpid())
+    return None if OPEN_FAKES.blocker() is None else workers.InChild(_refuse, os.getpid(), refusals.path())
 
 
-def _refuse(parent: int) -> None:
-    """From now on, refuse all calls of this process to Bedrock, unless the process opens a fake of its own."""
-    OPEN_FAKES.open(RefusingFake(_SPAWNED.format(child=os.getpid(), parent=parent)), boto=False)
+def _refuse(parent: int, reports: str) -> None:
+    """From now on, refuse all calls of this process to Bedrock, unless the process opens a fake of its own.
+
+    Each refusal is appended to the file `reports`.
+    """
+    refusals.report_to(reports)
+    OPEN_FAKES.open(RefusingInWorker(_SPAWNED.format(child=os.getpid(), parent=parent)), boto=False)
 
 
 def _with_environment(position: int) -> Callable[[Any], Any]:
@@ -137,39 +132,83 @@ subprocess_of_loop = _with_environment(sys.maxsize)  # uvloop takes `env` only b
 posix_spawn = _with_environment(2)
 
 
-@replacement
-def execv(original: Any, path: Any, args: Any, /) -> Any:
-    """Replace `os.execv`: while Bedrock is blocked, call `os.execve`, whose replacement changes the environment.
+# Functions that audit hooks see under any name, also if a module bound them before a fake was open.
 
-    `os.execl`, `os.execvp` and, in a forked child, `os.spawnv` also call `os.execv`.
+_FROM_BEFORE: Final = (
+    "os.{name} cannot start a program while a converse-harness fake is open, if it was bound before the fake was "
+    "opened, as in `from os import {name}`: the program could call Bedrock. Write `import os` and `os.{name}(...)`, or "
+    "use subprocess.   More: converse-harness docs guard children"
+)
+
+
+def _on_exec(path: Any, argv: Any, env: Any) -> None:
+    """While Bedrock is blocked, replace this process by the new program at once, with its environment changed.
+
+    The hook runs too late to change `env`: it is parsed already.
     """
-    return original(path, args) if OPEN_FAKES.blocker() is None else os.execve(path, args, os.environ)
-
-
-@replacement
-def execve(original: Any, path: Any, argv: Any, env: Any) -> Any:
-    """Replace `os.execve`: while Bedrock is blocked, the new program's environment is `away_from_bedrock(env)`."""
-    if OPEN_FAKES.blocker() is not None:
-        env = away_from_bedrock(env)
+    child = away_from_bedrock(env)
+    if child != _as_text(env):
         for each in _running.values():  # the new program inherits the pipes, so that the proxies do not end
             os.set_inheritable(each.held.fileno(), True)
-    return original(path, argv, env)
+        os.execve(path, argv, child)
 
 
-@replacement
-def system(original: Any, command: Any) -> Any:
-    """Replace `os.system`: while Bedrock is blocked, the shell first sets the variables of `away_from_bedrock`.
+def _on_posix_spawn(path: Any, argv: Any, env: Any) -> None:
+    if away_from_bedrock(env) != _as_text(env):  # `_with_environment` has not seen this call
+        raise BlockedConnection(_FROM_BEFORE.format(name="posix_spawn"))
 
-    The shell sets them, because the environment of this process must not change.
+
+def _on_system(command: Any) -> None:
+    """While Bedrock is blocked, lend the shell a changed environment: that of C, not `os.environ`.
+
+    Nothing tells when the shell has ended, but then this thread goes on, and sooner or later raises an audit event.
     """
-    if OPEN_FAKES.blocker() is None:
-        return original(command)
-    if os.name == "nt":
-        return subprocess.call(os.fsdecode(command), shell=True)
     own, child = dict(os.environ), away_from_bedrock(None)
-    changed = [f"export {name}={shlex.quote(value)}\n" for name, value in child.items() if own.get(name) != value]
-    removed = [f"unset {name}\n" for name in own.keys() - child.keys()]
-    return original("".join([*changed, *removed, os.fsdecode(command)]))
+    for name in child.keys() | own.keys():
+        if child.get(name) != own.get(name):
+            _lent.add(name)
+            _put(name, child.get(name))
+    _borrowers.add(threading.get_ident())
+
+
+_borrowers: Final[set[int]] = set()
+"""The threads that run a shell, or whose shell has just ended."""
+_lent: Final[set[str]] = set()
+"""The names of the variables that are changed in the environment of C while there are borrowers."""
+
+
+def _take_back() -> None:
+    """After a shell of this thread, set C's environment to `os.environ` again, unless another thread runs a shell."""
+    if threading.get_ident() in _borrowers:
+        _borrowers.remove(threading.get_ident())
+        while _lent and not _borrowers:
+            name = _lent.pop()
+            _put(name, os.environ.get(name))
+
+
+def _put(name: str, value: str | None) -> None:
+    if value is None:
+        os.unsetenv(name)
+    else:
+        os.putenv(name, value)
+
+
+_STARTS: Final[dict[str, Callable[..., None]]] = {
+    "os.system": _on_system,
+    "os.exec": _on_exec,
+    "os.posix_spawn": _on_posix_spawn,
+}
+"""Maps Python's audit events about a new program to what is done while Bedrock is blocked."""
+
+
+def _audit(event: str, args: tuple[Any, ...]) -> None:
+    if _borrowers:
+        _take_back()
+    if event in _STARTS and OPEN_FAKES.blocker() is not None:
+        _STARTS[event](*args)
+
+
+sys.addaudithook(_audit)  # a hook cannot be removed; therefore this module is imported only with the first patch
 
 
 # The functions below make the environment of a started program.
@@ -180,7 +219,7 @@ def away_from_bedrock(env: Mapping[Any, Any] | None) -> dict[str, str]:
 
     If `env` is None, this process's environment is copied.
     """
-    child = {os.fsdecode(name): os.fsdecode(value) for name, value in (os.environ if env is None else env).items()}
+    child = _as_text(env)
     proxy = _proxy_for(child)
     everywhere = is_loopback(child.get("AWS_ENDPOINT_URL", ""))
     for name in ENDPOINTS:
@@ -189,25 +228,31 @@ def away_from_bedrock(env: Mapping[Any, Any] | None) -> dict[str, str]:
             child[name] = proxy.endpoint if proxy else CLOSED_PORT_URL
     if proxy is not None:
         child |= variables(proxy.url, child)
+        child |= _guards_of_programs(proxy.endpoint, child)
     # The loopback uses plain HTTP, and boto refuses to send a bearer token over plain HTTP.
     child.pop("AWS_BEARER_TOKEN_BEDROCK", None)
     child["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"] = "false"
     return child
 
 
-def refused() -> list[str]:
-    """Return a message for each request that a proxy has refused since the last call of this function."""
-    global _read
-    if not (_running or _forked):
-        return []  # this function runs for every test; it would be slow if it always opened the file
-    try:
-        with open(_reports, "rb") as file:
-            file.seek(_read)
-            new = file.read()
-    except OSError:  # no proxy has refused anything yet
-        return []
-    _read += len(new)
-    return [_ASKED.format(host=host) for host in new.decode().splitlines()]
+def _as_text(env: Mapping[Any, Any] | None) -> dict[str, str]:
+    return {os.fsdecode(name): os.fsdecode(value) for name, value in (os.environ if env is None else env).items()}
+
+
+def _guards_of_programs(url: str, env: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables with which programs of Python and Node.js guard themselves; `url` is that of our proxy.
+
+    Many clients do not use the proxy of the environment: aiohttp, Node's `fetch`, and clients with other settings.
+    """
+    own = env.get("PYTHONPATH", "")
+    python = [folder for folder in own.split(os.pathsep) if folder != _PROGRAMS] if own else []
+    path = os.path.join(_PROGRAMS, "node.cjs").replace("\\", "\\\\").replace('"', '\\"')
+    node = env.get("NODE_OPTIONS", "").replace(wanted := f'--require "{path}"', "").strip()
+    return {
+        "CONVERSE_HARNESS_GUARD": str(urlsplit(url).port),
+        "PYTHONPATH": os.pathsep.join([_PROGRAMS, *python]),
+        "NODE_OPTIONS": f"{wanted} {node}".strip(),
+    }
 
 
 def _proxy_for(env: Mapping[str, str]) -> _Running | None:
@@ -243,7 +288,7 @@ def _started(users: tuple[str, str, str]) -> _Running:
     assert process.stdin is not None
     assert process.stdout is not None
     # The settings may have passwords. Every user of the machine can read a command line, but not this pipe.
-    process.stdin.write(json.dumps([*users, _reports, GIVE_ENVIRON, token]).encode() + b"\n")
+    process.stdin.write(json.dumps([*users, refusals.path(), GIVE_ENVIRON, token]).encode() + b"\n")
     process.stdin.flush()
     with process.stdout:
         port = int(process.stdout.readline())
@@ -266,9 +311,6 @@ def _folder_of(package: str) -> str:
 def _end() -> None:
     for each in _running.values():
         each.held.close()
-    if os.getpid() == _owner:
-        with suppress(OSError):  # the file does not exist if no proxy has refused a request
-            os.unlink(_reports)
 
 
 def variables(url: str, env: Mapping[str, str]) -> dict[str, str]:

@@ -7,6 +7,8 @@ reader into a decorator for the other library's function: the decorated function
 from __future__ import annotations
 
 import functools
+import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from inspect import iscoroutinefunction, signature
@@ -59,12 +61,14 @@ def _before(
 
 
 def by_name(original: Any) -> Any:
-    """Replace a function with parameters `host`, `hostname` or `server_hostname`: first check the hosts in these."""
+    """Replace a function that has parameters for hosts: first check the hosts in these."""
     parameters = signature(original)
 
     def read(*args: Any, **kwargs: Any) -> Iterator[object]:
         given = parameters.bind(*args, **kwargs).arguments
-        return map(given.get, ("host", "hostname", "server_hostname"))
+        yield from map(given.get, ("host", "hostname", "server_hostname", "qname"))
+        if "target" in given:  # of gRPC: "host:443" or "dns:///host:443"
+            yield hosts.host_in(str(given["target"]).rpartition("/")[2])
 
     return _before(read)(original)
 
@@ -205,6 +209,31 @@ def write(connection: Any, data: Any = b"", *args: Any, **more: Any) -> Iterable
     """Read the hosts from a write to a socket, to a TLS object (SSLSocket, SSLObject), or to trio's SocketStream."""
     name = getattr(connection, "server_hostname", None)
     written = hosts.written_in(data)
+    return (name,) if written is None else (name, *_of_head(*written, name or _peer(connection)))
+
+
+@_before
+def sent_file(connection: Any, file: Any, offset: int = 0, *args: Any, **more: Any) -> Iterable[object]:
+    """Read the hosts from the start of a file that `socket.sendfile` sends.
+
+    A file without a descriptor is sent with `socket.send`, where its start is read. On Windows, all files are.
+    """
+    if sys.platform != "win32":
+        with suppress(AttributeError, OSError, ValueError):
+            written = hosts.written_in(os.pread(file.fileno(), _READ, offset))
+            return () if written is None else _of_head(*written, _peer(connection))
+    return ()
+
+
+_READ: Final = 16_384
+"""The number of bytes of a file in which a head is searched."""
+
+
+@_before
+def openssl_write(connection: Any, buf: Any, *args: Any, **more: Any) -> Iterable[object]:
+    """Read the hosts from a write to a Connection of pyOpenSSL."""
+    name = connection.get_servername()
+    written = hosts.written_in(buf)
     return (name,) if written is None else (name, *_of_head(*written, name or _peer(connection)))
 
 

@@ -71,6 +71,7 @@ def host_in(target: str) -> str | None:
 
 _HEAD: Final = re.compile(rb"[A-Z]{3,7} ([^ ]+) HTTP/1\.[01]\r?\n")
 _HOST_HEADER: Final = re.compile(rb"\nhost:[ \t]*([^\r\n]+)", re.IGNORECASE)
+_BLANK_LINE: Final = re.compile(rb"\n\r?\n")
 _SEARCHED: Final = 65_536
 """The number of bytes at the start of a request that are searched for the Host header."""
 
@@ -80,7 +81,7 @@ def written_in(data: Any) -> tuple[str | None, str | None] | None:
 
     `data` is the start of the request. If it is a list of buffers, only the first buffer is searched. Return None if
     `data` is not the start of a request. This function runs at every write; to save time, it also returns None if
-    "bedrock" does not occur in `data`.
+    "bedrock" does not occur in the head.
 
     >>> written_in(b"POST /model/m/converse HTTP/1.1\r\nHost: bedrock.example:443\r\n\r\n{}")
     (None, 'bedrock.example')
@@ -89,9 +90,13 @@ def written_in(data: Any) -> tuple[str | None, str | None] | None:
         head = _HEAD.match(data)
     except TypeError:  # `data` is a list of buffers, or has a wrong type, for which the write raises an error
         return written_in(data[0]) if isinstance(data, list | tuple) and data else None
-    if head is None or b"bedrock" not in bytes(data[:_SEARCHED]).lower():
+    if head is None:
         return None
-    header = _HOST_HEADER.search(data, head.end() - 1, _SEARCHED)
+    blank = _BLANK_LINE.search(data, head.end() - 1, _SEARCHED)
+    end = blank.start() if blank else _SEARCHED  # the body may be long, and to copy it takes time
+    if b"bedrock" not in bytes(data[:end]).lower():
+        return None
+    header = _HOST_HEADER.search(data, head.end() - 1, end)
     return host_in(text(head[1])), named(header[1]) if header else None
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
-from typing import Final
+import atexit
+import os
+import threading
+from collections.abc import Container, Generator
+from contextlib import contextmanager, nullcontext, suppress
+from typing import Any, Final
+from weakref import WeakSet
 
+from converse_harness import refusals
 from converse_harness.errors import BlockedConnection
 from converse_harness.intercept.exchange import RefusingFake
-from converse_harness.intercept.guard import children
 from converse_harness.intercept.registry import OPEN_FAKES
 
 _CLOSED: Final = (
@@ -30,6 +34,9 @@ class SessionGuard(RefusingFake):
         self.problems: list[BlockedConnection] = []
         self._test = ""
         self._off = False
+        self._process = os.getpid()
+        self._threads: Container[threading.Thread] = ()
+        self._is_over = False
         self._before: RefusingFake | None = None
 
     @property
@@ -43,15 +50,29 @@ class SessionGuard(RefusingFake):
         return _CLOSED.format(library=library, host=host, where=where)
 
     def block(self, error: BlockedConnection) -> None:
-        """Store the error of a blocked connection for `check`."""
-        self.problems.append(error)
+        """Store the error of a blocked connection for `check`. A forked child reports it to its parent process."""
+        if os.getpid() != self._process:
+            refusals.report(str(error))
+        elif self._is_over:
+            refusals.is_late(str(error), "")
+        else:
+            self.problems.append(error)
 
     def open(self) -> None:
         """Activate this guard. If this pytest session runs inside another one, it replaces that session's guard."""
+        self._threads = WeakSet(threading.enumerate())
         self._before = OPEN_FAKES.set_fallback(self)
 
     def close(self) -> None:
-        """Deactivate this guard, and restore the guard that `open` replaced, if there was one."""
+        """Restore the guard that `open` replaced. Without one, refuse only calls of threads that the session started.
+
+        A program that runs pytest is free again. What comes when the interpreter ends belongs to the session: the
+        threads that it waits for, and the functions of `atexit`. Therefore the guard is active again then.
+        """
+        self._test, self._off, self._is_over = "", False, True
+        if self._before is None:
+            OPEN_FAKES.outlive(self, self._threads)
+            _at_exit(self)
         OPEN_FAKES.set_fallback(self._before)
 
     @contextmanager
@@ -59,11 +80,11 @@ class SessionGuard(RefusingFake):
         """Set the running test for a `with` block; `test` is its node id. If `off`, the test may call Bedrock."""
         before = self._test, self._off
         self._test, self._off = test, off
-        if off:
-            OPEN_FAKES.forget_threads()  # the test may use a pool of threads that was used under another test's fake
         OPEN_FAKES.signal_workers()
         try:
-            yield
+            # The test may use a pool of threads that was used under another test's fake.
+            with OPEN_FAKES.without_threads() if off else nullcontext():
+                yield
         finally:
             self._test, self._off = before
             OPEN_FAKES.signal_workers()
@@ -74,7 +95,24 @@ class SessionGuard(RefusingFake):
         `error` is the exception that the test itself raised, if any. If it is one of the stored errors, raise nothing.
         """
         __tracebackhide__ = True
-        self.problems += map(BlockedConnection, children.refused())
+        self.problems += map(BlockedConnection, refusals.of_others())
         new, self.problems = self.problems, []
         if new and error not in new:
             raise new[0].with_traceback(None) from error
+
+
+_last: list[SessionGuard] = []
+"""The guard that becomes active again when the interpreter ends."""
+
+
+def _at_exit(guard: SessionGuard) -> None:
+    if not _last:
+        # `threading` calls this function before it waits for threads; the functions of `atexit` run after that.
+        register: Any = getattr(threading, "_register_atexit", atexit.register)
+        with suppress(RuntimeError):  # the interpreter is ending
+            register(_open_again)
+    _last[:] = [guard]
+
+
+def _open_again() -> None:
+    OPEN_FAKES.set_fallback(_last[0])

@@ -5,7 +5,7 @@ are blocked. A pipe or shared memory would not reach a worker that was spawned b
 the first worker starts, and a worker imports no slow module before it looks up a Bedrock host. Every multiprocessing
 child under the plugin loads this module, and the module's hooks live as long as the process. Therefore the module
 imports and references little, and PYTEST_DONT_REWRITE prevents pytest from rewriting its assertions. The same applies
-to the module `imports`.
+to the modules `imports` and `refusals`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from contextlib import suppress
 from functools import cache, wraps
 from typing import TYPE_CHECKING
 
+from converse_harness import refusals
 from converse_harness.imports import ImportHook
 
 if TYPE_CHECKING:
@@ -51,15 +52,15 @@ def arm() -> None:
 
 
 def _forget_loaders() -> None:
-    """Replace the loader of this module and of `imports`, because pytest's loader references the whole test run.
+    """Replace the loader of this module and of those it imports: pytest's loader references the whole test run.
 
-    The two modules live as long as the process, because fork hooks cannot be unregistered. With pytest's loader, the
+    The modules live as long as the process, because fork hooks cannot be unregistered. With pytest's loader, the
     objects of the test run would live as long, and to free them at the end of the process took longer than the start
     of the plugin.
     """
     from importlib.machinery import SourceFileLoader
 
-    for name in (__name__, ImportHook.__module__):
+    for name in (__name__, ImportHook.__module__, refusals.__name__):
         module = sys.modules[name]
         if module.__spec__ is not None and module.__file__ is not None:
             module.__loader__ = module.__spec__.loader = SourceFileLoader(name, module.__file__)
@@ -92,6 +93,7 @@ def _share() -> str:
         _signal_file = os.path.join(tempfile.gettempdir(), f"converse-harness-{os.getpid()}-{os.urandom(8).hex()}")
         atexit.register(_forget, _signal_file, os.getpid())
         _write(_signal_file)
+        refusals.path()  # a fork inherits it
     return _signal_file
 
 
@@ -108,8 +110,13 @@ def _forked() -> None:
         _watch_parent(path)
 
 
-def _watch_parent(path: str) -> None:
-    """Make this process (a worker) check from now on whether its parent's signal file `path` exists."""
+def _watch_parent(path: str, reports: str = "") -> None:
+    """Make this process (a worker) check from now on whether its parent's signal file `path` exists.
+
+    A worker that was not forked reports its refused calls to the file `reports`; a fork inherits the file's path.
+    """
+    if reports:
+        refusals.report_to(reports)
     if not _parents:
         sys.addaudithook(_watch)
     _parents.append(path)
@@ -155,7 +162,11 @@ def _patch(module: Any) -> None:
     while _hook in sys.meta_path:
         sys.meta_path.remove(_hook)
     process = module.BaseProcess
-    process.start = starting(process.start, "_converse_harness_parent", lambda: InChild(_watch_parent, _share()))
+    process.start = starting(process.start, "_converse_harness_parent", _parent)
+
+
+def _parent() -> InChild:
+    return InChild(_watch_parent, _share(), refusals.path())
 
 
 _hook = ImportHook((_PROCESSES,), _patch)
@@ -178,17 +189,18 @@ def _install_guard() -> None:
 
     The function runs when the worker first looks up a Bedrock host or connects to one.
     """
-    from converse_harness.intercept.exchange import GIVE_ENVIRON, RefusingFake
+    from converse_harness.intercept.exchange import GIVE_ENVIRON, RefusingInWorker
     from converse_harness.intercept.registry import OPEN_FAKES
 
-    class _WhileParentsBlock(RefusingFake):
+    class _WhileParentsBlock(RefusingInWorker):
         @property
         def records(self) -> bool:
             return not any(map(os.path.exists, _parents))
 
     OPEN_FAKES.set_fallback(
         _WhileParentsBlock(
-            f"a call to Bedrock from process {os.getpid()}, a worker that was started before the converse-harness fake "
-            f"that is open in the process that it works for. Do this before the worker starts. {GIVE_ENVIRON}"
+            f"a call to Bedrock{{host}} from process {os.getpid()}, a worker that was started before the "
+            "converse-harness fake that is open in the process that it works for. Do this before the worker starts. "
+            + GIVE_ENVIRON
         )
     )

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import http.client
+import importlib.util
 import multiprocessing
 import os
+import shutil
 import socket
 import ssl
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager
@@ -28,6 +31,14 @@ AT: Final = "10.99.0.2"
 PROXY: Final = f"http://{AT}:80"
 RAW: Final = f"POST {PATH} HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 2\r\n\r\n{{}}".encode()
 HEADERS: Final = {"Host": HOST}
+
+CELLS: Final = {
+    "names": "by name",
+    "at an address": "at an address",
+    "kept alive in clear": "kept alive in clear",
+    "kept alive": "kept alive over TLS",
+}
+"""How every library should be tried. Each is the end of the names of ways, and what it means."""
 
 Way = Callable[[], Iterator[None]]
 WAYS: Final[dict[str, tuple[Way, str, str]]] = {}
@@ -266,7 +277,7 @@ def niquests_names() -> Iterator[None]:
 
 
 @way("niquests")
-def niquests_kept_alive() -> Iterator[None]:
+def niquests_kept_alive_in_clear() -> Iterator[None]:
     niquests: Any = import_module("niquests")
     with niquests.Session() as session:
         session.post(CLEAR, timeout=5)
@@ -371,7 +382,7 @@ def uvloop_look_up() -> Iterator[None]:
 
 
 @way("uvloop")
-def uvloop_under_aiohttp_kept_alive() -> Iterator[None]:
+def uvloop_under_aiohttp_kept_alive_in_clear() -> Iterator[None]:
     yield from _aiohttp_kept("uvloop", CLEAR)
 
 
@@ -382,6 +393,123 @@ def uvloop_transport_in_clear() -> Iterator[None]:
     yield
     transport.write(RAW)
     loop.run_until_complete(asyncio.sleep(0.3))
+
+
+@way()
+def a_file_to_a_socket_at_an_address() -> Iterator[None]:
+    plain = socket.create_connection((AT, 80))
+    yield
+    with tempfile.TemporaryFile() as file:
+        file.write(RAW)
+        file.flush()
+        plain.sendfile(file)
+    plain.recv(100)
+
+
+@way(outcome="not stopped")
+def a_write_to_the_descriptor_of_a_socket() -> Iterator[None]:
+    plain = socket.create_connection((AT, 80))
+    yield
+    os.write(plain.fileno(), RAW)
+    plain.recv(100)
+
+
+@way(outcome="not stopped")
+def a_socket_of_c_at_an_address() -> Iterator[None]:
+    module: Any = import_module("_socket")
+    yield
+    plain = module.socket()
+    plain.connect((AT, 80))
+    plain.send(RAW)
+    plain.recv(100)
+
+
+@way(outcome="not stopped")
+def a_method_that_was_bound_before() -> Iterator[None]:
+    plain = socket.create_connection((AT, 80))
+    send = plain.send
+    yield
+    send(RAW)
+    plain.recv(100)
+
+
+@way(outcome="not stopped")
+def a_subinterpreter() -> Iterator[None]:
+    names = ("_xxsubinterpreters", "_interpreters")
+    module: Any = next(import_module(name) for name in names if importlib.util.find_spec(name))
+    yield
+    module.run_string(
+        module.create(),
+        f"import socket; s = socket.create_connection(({HOST!r}, 80)); s.sendall({RAW!r}); s.recv(100)",
+    )
+
+
+@way("trio")
+def trio_at_an_address() -> Iterator[None]:
+    import trio
+
+    async def ask() -> None:
+        plain = trio.socket.socket()
+        await plain.connect((AT, 80))
+        await plain.send(RAW)
+        await plain.recv(100)
+
+    yield
+    trio.run(ask)
+
+
+@way("gevent")
+def gevent_kept_alive_in_clear() -> Iterator[None]:
+    module: Any = import_module("gevent.socket")
+    plain = module.create_connection((AT, 80))
+    yield
+    plain.sendall(RAW)
+    plain.recv(100)
+
+
+@way("gevent")
+def gevent_kept_alive() -> Iterator[None]:
+    module: Any = import_module("gevent.socket")
+    context = import_module("gevent.ssl").SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    tls = context.wrap_socket(module.create_connection((AT, 443)), server_hostname="x")
+    yield
+    tls.sendall(RAW)
+    tls.recv(100)
+
+
+@way("OpenSSL")
+def openssl_kept_alive() -> Iterator[None]:
+    module: Any = import_module("OpenSSL.SSL")
+    connection = module.Connection(module.Context(module.TLS_CLIENT_METHOD), socket.create_connection((AT, 443)))
+    connection.set_tlsext_host_name(HOST.encode())
+    connection.set_connect_state()
+    connection.do_handshake()
+    yield
+    connection.sendall(b"GET / HTTP/1.1\r\n\r\n")
+    connection.recv(100)
+
+
+@way("grpc")
+def grpc_names() -> Iterator[None]:
+    grpc: Any = import_module("grpc")
+    yield
+    channel = grpc.secure_channel(f"dns:///{HOST}:443", grpc.ssl_channel_credentials())
+    grpc.channel_ready_future(channel).result(5)
+
+
+@way("primp", outcome="not stopped")
+def primp_names() -> Iterator[None]:
+    primp: Any = import_module("primp")
+    yield
+    primp.Client(verify=False, timeout=5).post(URL, json={})
+
+
+@way("dns")
+def dnspython_look_up() -> Iterator[None]:
+    resolver: Any = import_module("dns.resolver")
+    yield
+    resolver.resolve(HOST, "A")
 
 
 @way("trio")
@@ -407,7 +535,7 @@ def gevent_names() -> Iterator[None]:
 
 
 @way("gevent")
-def gevent_in_clear_at_an_address() -> Iterator[None]:
+def gevent_patched_at_an_address() -> Iterator[None]:
     import_module("gevent.monkey").patch_all()
     yield
     plain = socket.create_connection((AT, 80))
@@ -421,6 +549,55 @@ def gevent_with_its_own_resolver() -> Iterator[None]:
     import_module("gevent.monkey").patch_all()
     yield
     socket.create_connection((HOST, 80))
+
+
+@way("eventlet")
+def eventlet_names() -> Iterator[None]:
+    patch_by_eventlet()
+    import requests
+
+    yield
+    requests.post(URL, verify=False, timeout=5)
+
+
+@way("eventlet")
+def eventlet_in_clear_at_an_address() -> Iterator[None]:
+    patch_by_eventlet()
+    yield
+    plain = socket.create_connection((AT, 80))
+    plain.sendall(RAW)
+    plain.recv(100)
+
+
+@way("eventlet")
+def eventlet_kept_in_clear() -> Iterator[None]:
+    patch_by_eventlet()
+    plain: Any = socket.create_connection((AT, 80))
+    yield
+    plain.sendmsg([RAW])
+    plain.recv(100)
+
+
+@way("eventlet")
+def eventlet_socket_without_patches_kept() -> Iterator[None]:
+    os.environ["EVENTLET_NO_GREENDNS"] = "yes"
+    plain = import_module("eventlet.green.socket").create_connection((AT, 80))
+    yield
+    plain.sendall(RAW)
+    plain.recv(100)
+
+
+@way("eventlet")
+def eventlet_socket_without_patches_names() -> Iterator[None]:
+    os.environ["EVENTLET_NO_GREENDNS"] = "yes"
+    green = import_module("eventlet.green.socket")
+    yield
+    green.socket().connect((HOST, 80))
+
+
+def patch_by_eventlet() -> None:
+    os.environ["EVENTLET_NO_GREENDNS"] = "yes"  # its resolver imports trio, which cannot be imported after the patches
+    import_module("eventlet").monkey_patch()
 
 
 @way(outcome="not stopped")
@@ -443,7 +620,7 @@ def awscrt_names() -> Iterator[None]:
 
 
 @way("awscrt")
-def awscrt_kept_alive() -> Iterator[None]:
+def awscrt_kept_alive_in_clear() -> Iterator[None]:
     module: Any = import_module("awscrt.http")
     connection = module.HttpClientConnection.new(HOST, 80).result(10)
     yield
@@ -460,7 +637,7 @@ def awscrt_at_an_address() -> Iterator[None]:
 
 
 @way("awscrt")
-def awscrt_aio_kept_alive() -> Iterator[None]:
+def awscrt_aio_kept_alive_in_clear() -> Iterator[None]:
     """smithy-python sends its requests in this way."""
     module: Any = import_module("awscrt.aio.http")
     request = import_module("awscrt.http").HttpRequest("POST", PATH)
@@ -649,7 +826,68 @@ def uvloop_program() -> Iterator[None]:
     loop.run_until_complete(run())
 
 
-@way("node", outcome="not stopped")
+@way("curl")
+def os_system_bound_before() -> Iterator[None]:
+    system = os.system
+    yield
+    system(" ".join(CURL))
+
+
+@way("curl")
+def os_fork_and_execve_bound_before() -> Iterator[None]:
+    fork, execve, curl = os.fork, os.execve, str(shutil.which("curl"))
+    yield
+    child = fork()
+    if child == 0:
+        execve(curl, CURL, dict(os.environ))
+    os.waitpid(child, 0)
+
+
+@way("httpx")
+def subprocess_httpx_without_its_environment() -> Iterator[None]:
+    yield
+    python(f"import httpx; httpx.post({URL!r}, verify=False, trust_env=False)")
+
+
+@way("aiohttp")
+def subprocess_aiohttp() -> Iterator[None]:
+    yield
+    python(
+        "import aiohttp, asyncio\n"
+        "async def ask():\n"
+        f"    async with aiohttp.ClientSession() as session: await session.post({URL!r}, ssl=False)\n"
+        "asyncio.run(ask())"
+    )
+
+
+@way("botocore")
+def subprocess_boto_without_a_proxy() -> Iterator[None]:
+    yield
+    python(boto(config="proxies={}, ignore_configured_endpoint_urls=True"))
+
+
+@way(outcome="not stopped")
+def subprocess_python_in_clear_at_an_address() -> Iterator[None]:
+    yield
+    python(f"import socket; s = socket.create_connection(({AT!r}, 80)); s.sendall({RAW!r}); s.recv(100)")
+
+
+@way(outcome="not stopped")
+def subprocess_python_that_is_isolated() -> Iterator[None]:
+    yield
+    program = f"import http.client; http.client.HTTPConnection({HOST!r}).request('POST', {PATH!r}, b'{{}}')"
+    subprocess.run([sys.executable, "-I", "-c", program], check=False, capture_output=True, timeout=60)
+
+
+@way("node")
+def node_https() -> Iterator[None]:
+    yield
+    environment = {**os.environ, "NODE_TLS_REJECT_UNAUTHORIZED": "0"}
+    program = f"require('https').request({URL!r}, {{method: 'POST'}}).end()"
+    subprocess.run(["node", "-e", program], check=False, env=environment, timeout=30)
+
+
+@way("node")
 def node_fetch() -> Iterator[None]:
     yield
     environment = {**os.environ, "NODE_TLS_REJECT_UNAUTHORIZED": "0"}
@@ -666,26 +904,17 @@ def ask_in_child() -> str:
     return "answered"
 
 
-def _raised_in(pool: ProcessPoolExecutor) -> None:
-    """A test whose worker says what it met fails of it."""
-    from converse_harness import BlockedConnection
-
-    said = pool.submit(ask_in_child).result(60)
-    if said == "BlockedConnection":
-        raise BlockedConnection("in a worker")
-
-
 def _new_pool(method: str) -> Iterator[None]:
     yield
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context(method)) as pool:
-        _raised_in(pool)
+        pool.submit(ask_in_child).result(60)  # nobody looks at what it says
 
 
 def _warm_pool(method: str) -> Iterator[None]:
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context(method)) as pool:
         pool.submit(os.getpid).result(60)
         yield
-        _raised_in(pool)
+        pool.submit(ask_in_child).result(60)  # nobody looks at what it says
 
 
 @way("httpx")

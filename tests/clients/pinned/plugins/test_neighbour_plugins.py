@@ -110,17 +110,59 @@ def test_patched_later(converse):
     run(pytester, EVERYWHERE + late, *options).assert_outcomes(passed=4)
 
 
-def test_after_gevent_has_patched_all(pytester: pytest.Pytester) -> None:
-    greenlets = """
+GREEN: Final = {
+    "gevent": ("from gevent import monkey\nmonkey.patch_all()", "job.get()"),
+    # without eventlet's resolver, which imports trio if it is installed: that fails after the patches, also without us
+    "eventlet": (
+        "import os\nos.environ['EVENTLET_NO_GREENDNS'] = 'yes'\nimport eventlet\neventlet.monkey_patch()",
+        "job.wait()",
+    ),
+}
+"""By library of greenlets: how it replaces threads and sockets, and how a greenlet gives what its function returns."""
+
+GREENLETS: Final = """
+import socket, threading, time
+import pytest
+from converse_harness import BlockedConnection
+import {library}
+
 def test_greenlets(converse):
-    import gevent
+    converse.script(reply.text("hi").times(40))
+    jobs = [{library}.spawn(ask) for _ in range(20)]
+    assert [{result} for job in jobs] == ["hi"] * 20
+
+def test_threads_are_greenlets(converse):
     converse.script(reply.text("hi").times(10))
-    jobs = [gevent.spawn(ask) for _ in range(5)]
-    gevent.joinall(jobs, timeout=10)
-    assert [job.value for job in jobs] == ["hi"] * 5
+    said = []
+    threads = [threading.Thread(target=lambda: said.append(ask())) for _ in range(5)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert said == ["hi"] * 5
+
+def test_no_retry_waits(converse):
+    converse.script(reply.throttled().times(2), reply.text("hi").times(2))
+    began = time.monotonic()
+    assert ask() == "hi"
+    assert time.monotonic() - began < 0.5
+    assert len(converse.calls) == 4
+
+def test_nothing_else_reaches_bedrock():
+    with pytest.raises(BlockedConnection), fake_converse():
+        socket.create_connection(("bedrock-runtime.us-east-1.amazonaws.com", 443), timeout=1)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        with socket.create_connection(listening.getsockname()) as kept, fake_converse():
+            kept.sendmsg([b"hello"])
+            assert listening.accept()[0].recv(5) == b"hello"
 """
-    result = run(pytester, EVERYWHERE + greenlets, before="from gevent import monkey\nmonkey.patch_all()")
-    result.assert_outcomes(passed=4)
+
+
+@pytest.mark.parametrize("library", GREEN)
+def test_after_a_library_of_greenlets_has_patched_all(pytester: pytest.Pytester, library: str) -> None:
+    patched, result = GREEN[library]
+    tests = EVERYWHERE + GREENLETS.format(library=library, result=result)
+    run(pytester, tests, before=patched).assert_outcomes(passed=7)
 
 
 def test_under_pytest_run_parallel_a_fake_of_the_process_is_for_one_thread(pytester: pytest.Pytester) -> None:
