@@ -277,7 +277,7 @@ def test_what_a_failed_test_recorded_is_called_that(capsys: pytest.CaptureFixtur
     assert (code, out.splitlines()) == (
         0,
         [
-            "x.failed.jsonl: what a test recorded that did not pass; no test plays it.",
+            "x.failed.jsonl: a test that did not pass recorded it; no test plays it.",
             "1 recording, 1 exchange: nothing found",
         ],
     )

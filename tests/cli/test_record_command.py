@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -32,6 +33,7 @@ from tests.untraced import untraced
 
 pytestmark = pytest.mark.any_answer
 
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(4999)
 COMMAND = Path(sys.executable).parent / "converse-harness"
 QUESTION: dict[str, Any] = {"messages": [{"role": "user", "content": [{"text": "What is it like in Zürich today?"}]}]}
 AGENT = """
@@ -203,6 +205,16 @@ def _ask_in_vain(target: str) -> None:
 
 
 @pytest.mark.slow
+def test_a_second_one_on_the_same_file_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Recording("session.jsonl", "--upstream", "http://127.0.0.1:9") as command:
+        assert main(["record", "session.jsonl", "--upstream", "http://127.0.0.1:9"]) == 1
+        said = f"converse-harness record: session.jsonl is being recorded by process {command.process.pid}; "
+        assert capsys.readouterr().err.startswith(said)
+        command.end(signal.SIGINT)
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.slow
 def test_what_has_ended_outlives_a_kill(service: ConverseServer, folder: Path) -> None:
     script = [reply.text("one"), reply.text("la " * 1000).paced(each=0.05)]
     with service.script(*script) as real, Recording("session.jsonl", "--upstream", real.url) as command:
@@ -214,7 +226,9 @@ def test_what_has_ended_outlives_a_kill(service: ConverseServer, folder: Path) -
             assert next(pieces)
             command.process.kill()
             command.process.wait(10)
-    assert [each.name for each in folder.iterdir()] == ["session.jsonl"]
+    # What held the file for this process has no call in it, and the next one removes it.
+    assert sorted(each.name for each in folder.iterdir()) == ["session.jsonl", "session.unfinished.jsonl"]
+    assert len((folder / "session.unfinished.jsonl").read_text(encoding="utf-8").splitlines()) == 1
     (exchange,) = read(folder / "session.jsonl").exchanges
     assert exchange.end is None
     assert "metadata" in exchange.events[-1]
@@ -265,7 +279,7 @@ def test_a_file_that_cannot_be_written_is_told_at_once_and_in_the_end(folder: Pa
     answers = peer(lambda connection: connection.sendall(body(b"{}")))
     elsewhere = {**os.environ, "TMPDIR": str(folder)}
     with answers as url, Recording("away/session.jsonl", "--upstream", url, env=elsewhere) as command:
-        (folder / "away").rmdir()
+        shutil.rmtree(folder / "away")
         (folder / "away").write_text("no folder", encoding="utf-8")
         assert command.ask().status_code == 200
         assert "-> Converse 200" in command.line()
@@ -330,6 +344,21 @@ def test_a_secret_is_replaced_as_the_command_says(service: ConverseServer, folde
     text = (folder / "session.jsonl").read_text(encoding="utf-8")
     assert "AKIA" not in text
     assert "ada@" not in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [[], ["--keep-files"]])
+def test_files_are_kept_if_the_command_says_so(options: list[str], service: ConverseServer, folder: Path) -> None:
+    source = {"bytes": base64.b64encode(PNG).decode()}
+    content = [{"text": "?"}, {"image": {"format": "png", "source": source}}]
+    said = reply.text("A cat.")
+    with service.script(said) as real, Recording("session.jsonl", "--upstream", real.url, *options) as command:
+        url = f"{command.url}/model/amazon.nova-lite-v1:0/converse"
+        httpx.post(url, json={"messages": [{"role": "user", "content": content}]}).raise_for_status()
+        command.line()
+        command.end(signal.SIGINT)
+    assert [each.read_bytes() for each in folder.glob("*.media/*.png")] == [PNG] * len(options)
+    assert ("$file" in Path("session.jsonl").read_text()) == (not options)
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ from converse_harness.recordings.names import FAILED, MODES
 from converse_harness.recordings.play.matching import MATCHES, PARTS
 from converse_harness.secrets.kinds import KINDS as SECRETS
 from tests.examples.tables import DOCS, Row, Tables, code, names, with_tables, write
+from tests.secrets.shapes.seen import table as shapes
 
 
 def lines() -> Iterator[Row]:
@@ -88,6 +89,7 @@ TABLES: Final[Tables] = {
     "matching": matching,
     "chance": chance,
     "secrets": secrets,
+    "shapes": shapes,
 }
 
 PAGES: Final = ("recording.md", "recording-format.md")

@@ -12,7 +12,8 @@ import pytest
 
 from converse_harness import Endpoint, bedrock
 from converse_harness.recordings.format.lines import Line
-from converse_harness.recordings.record.write import header, text_of
+from converse_harness.recordings.format.media import set_aside
+from converse_harness.recordings.record.write import SessionWriter, header, text_of
 from converse_harness.stream.http import Request
 
 NOVA: Final = "us.amazon.nova-lite-v1:0"
@@ -91,6 +92,12 @@ def write(path: Path, *exchanges: Sequence[Line]) -> Path:
         lines += [{**call, "call": number}, *answer]
     path.write_text(text_of(lines), encoding="utf-8")
     return path
+
+
+def as_stored(writer: SessionWriter) -> str:
+    """The text of the file that a writer would write, with each request on one line."""
+    lines, _ = set_aside(writer.lines().lines, writer.path)
+    return text_of(lines)
 
 
 def request(body: Any, *, operation: str = "Converse", model: str = NOVA, attempt: int = 1) -> Request:

@@ -96,8 +96,8 @@ def test_a_given_name_is_a_path_below_the_folder() -> None:
         ("a./b", "'a.' is not allowed"),
         ("nul", "'nul' is not allowed"),
         ("x" * 195, "'xxxxxxxxxxxxxxxxxxxx'... has 201 bytes with its suffix"),
-        ("trip.failed", "so ends what a failed test recorded"),
-        ("trip.failed.jsonl", "so ends what a failed test recorded"),
+        ("trip.failed", "so ends a file that no test plays"),
+        ("trip.failed.jsonl", "so ends a file that no test plays"),
     ],
 )
 def test_a_name_that_cannot_be_one_is_refused(name: object, problem: str) -> None:

@@ -22,7 +22,7 @@ from converse_harness.recordings.format.check import illegal, problems_of, viola
 from converse_harness.recordings.format.exchanges import RecordedExchange, RecordedSession
 from converse_harness.recordings.format.lines import Line, said
 from converse_harness.recordings.format.read import DamagedRecording, Rows, session_of, text_of_file
-from converse_harness.recordings.names import FAILED_SUFFIX
+from converse_harness.recordings.names import why_not_played
 from converse_harness.recordings.play.matching import asked_in
 from converse_harness.secrets.mask import mask
 from converse_harness.secrets.process import own_secrets
@@ -86,8 +86,8 @@ def run(given: argparse.Namespace) -> int:
         say(json.dumps(described, indent=2))
     else:
         for file in files:
-            if file.name.endswith(FAILED_SUFFIX):
-                say(f"{mask(str(file))}: what a test recorded that did not pass; no test plays it.", DIM)
+            if why := why_not_played(file):
+                say(f"{mask(str(file))}: {why}; no test plays it.", DIM)
         _print(findings, checked)
     return int(any(finding.sort != "fault" for finding in findings))
 

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from converse_harness.cli.server_output import ADDRESS, Ended, announce, call_next, print_call, running
 from converse_harness.cli.terminal import (
     BOLD,
+    KEEP_FILES,
     REDACT,
     REDACT_ADVICE,
     Arguments,
@@ -57,6 +58,7 @@ ARGUMENTS: Final[Arguments] = {
         "help": f"{'; '.join(f'{name}: {meaning}' for name, meaning in _MODES.items())} (default: %(default)s)",
     },
     **REDACT,
+    **KEEP_FILES,
     **options_of("record"),
 }
 
@@ -100,6 +102,7 @@ def _record(given: argparse.Namespace) -> NoReturn:
                 region=given.region,
                 mode=given.mode,
                 redaction=redaction,
+                keep_files=given.keep_files,
                 on_saved=lambda call, failure: ended.put(partial(print_saved, call, failure)),
             )
             server.start()

@@ -156,6 +156,14 @@ REDACT: Final[Arguments] = {
     }
 }
 
+KEEP_FILES: Final[Arguments] = {
+    "--keep-files": {
+        "action": "store_true",
+        "help": "keep the images, documents, videos and audio of requests in files beside the recording (default: only "
+        "length and SHA-256 of each). Of these files, only what can be read as text is searched for secrets",
+    }
+}
+
 REDACT_ADVICE: Final = "Here that is --redact 'PATTERN => REPLACEMENT'."
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from converse_harness.bedrock.models import COUNTERS
-from converse_harness.json_values import canonical, is_array, is_number, is_object, parsed_json
+from converse_harness.json_values import Unsearched, canonical, is_array, is_number, is_object, parsed_json
 from converse_harness.recordings.differences import Pair, aligned
 from converse_harness.recordings.format.lines import Line, body_bytes, event_of, usual_delta
 from converse_harness.stream.assemble import joined
@@ -293,6 +293,8 @@ _LONG: Final = 12
 
 
 def _renamed(value: Any, names: Mapping[str, str], long: Mapping[str, str], top: bool, *, applications: bool) -> Any:
+    if isinstance(value, Unsearched):
+        return value
     if isinstance(value, str):
         return long.get(value) or (_WORD.sub(lambda found: long.get(found[0], found[0]), value) if long else value)
     if is_array(value):

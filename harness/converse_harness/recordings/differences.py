@@ -9,6 +9,7 @@ from difflib import SequenceMatcher
 from typing import Any, Final, NamedTuple
 
 from converse_harness.json_values import Steps, canonical, is_array, is_object, mapped, path_text
+from converse_harness.recordings.digest import with_short_digests
 from converse_harness.secrets.mask import common_length, mask
 from converse_harness.secrets.process import own_secrets
 
@@ -161,7 +162,8 @@ def _flat(value: object) -> str:
 
     with suppress(RecursionError):
         value = value_without_secrets(value, own_secrets())
-    return mask(value) if isinstance(value, str) else json.dumps(_masked(value), ensure_ascii=False)
+    text = mask(value) if isinstance(value, str) else json.dumps(_masked(value), ensure_ascii=False)
+    return with_short_digests(text)
 
 
 def _masked(value: object) -> object:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
@@ -53,7 +55,8 @@ def searched(lines: Sequence[Line], own: Collection[str]) -> SearchedLines:
     mixed = (next(view for view in group.views if not view.binary) for group in texts if not group.is_binary)
     places = {(view.line, view.path) for view in mixed}
     again = (view for view in _all_views(lines) if view.text in found or (view.line, view.path) in places)
-    return SearchedLines(texts, leaks_in(levels(again), own))
+    calls = [number for number, line in enumerate(lines, 1) if "call" in line]
+    return SearchedLines(texts, leaks_in(levels(again), own, partial(bisect_right, calls)))
 
 
 def _first_views(lines: Sequence[Line]) -> Iterator[View]:

@@ -16,6 +16,17 @@ from typing import Final, Literal
 FAILED_SUFFIX: Final = ".failed.jsonl"
 """The suffix of a failed test's recording. The file is in the same folder as the test's usual recording."""
 
+UNFINISHED_SUFFIX: Final = ".unfinished.jsonl"
+"""The suffix of a journal: what a recorder has recorded so far. The file is in the same folder as the recording."""
+
+NOT_PLAYED: Final[Mapping[str, str]] = {
+    FAILED_SUFFIX: "a test that did not pass recorded it",
+    UNFINISHED_SUFFIX: "a recorder that was killed left it, or one is still writing it",
+}
+"""Maps the suffix of each kind of file that no test plays to what a person must know of it. The files are beside the
+recordings that tests play.
+"""
+
 Mode = Literal["none", "once", "new_episodes", "all"]
 
 MODES: Final[Mapping[Mode, str]] = {
@@ -69,7 +80,7 @@ _DEVICES: Final = r"(?i)(con|prn|aux|nul|com[0-9]|lpt[0-9])(?=\.|$)"
 _RULES: Final = (
     f'A name is a path below the folder of recordings: parts of {_ALLOWED} with "/" between them; no part is longer '
     f'than {LONGEST} bytes with its suffix, is a device of Windows, or begins or ends with "."; the last does not end '
-    'with ".failed".'
+    'with ".failed" or ".unfinished".'
 )
 
 
@@ -84,8 +95,8 @@ def given_path(name: object) -> PurePosixPath:
     parts: list[str] = name.removesuffix(SUFFIX).split("/") if isinstance(name, str) else []
     if not parts:
         problem = "the name of a recording is a string"
-    elif parts[-1].endswith(FAILED_SUFFIX.removesuffix(SUFFIX)):
-        problem = "so ends what a failed test recorded"
+    elif why_not_played(Path(parts[-1] + SUFFIX)):
+        problem = "so ends a file that no test plays"
     else:
         problem = next((found for found in map(_problem, parts) if found), "")
     shown = repr(name)
@@ -150,3 +161,34 @@ def _safe(text: str, suffix: str = "", *, unlike: bool = False) -> str:
 def failed_path(path: Path) -> Path:
     """Return the path of a failed test's recording. `path` is the path of the test's usual recording."""
     return path.with_name(path.name.removesuffix(SUFFIX) + FAILED_SUFFIX)
+
+
+def journal_path(path: Path, number: int = 1) -> Path:
+    """Return the path of a journal of the recording `path`. `number` is above 1 if there are other journals of it.
+
+    >>> journal_path(Path("trip.jsonl"), 2).name
+    'trip~2.unfinished.jsonl'
+    """
+    more = f"~{number}" if number > 1 else ""
+    return path.with_name(path.name.removesuffix(SUFFIX) + more + UNFINISHED_SUFFIX)
+
+
+_NUMBER: Final = r"~[0-9]{1,5}$"
+"""Matches the number of a journal at the end of its name. The hash at the end of a test's name is longer."""
+
+
+def usual_path(path: Path) -> Path:
+    """For the recording of a failed test, and for a journal, return the path of the recording that tests play.
+
+    Any other path is returned unchanged.
+    """
+    ends = next((suffix for suffix in NOT_PLAYED if path.name.endswith(suffix)), None)
+    if ends is None:
+        return path
+    name = path.name.removesuffix(ends)
+    return path.with_name((re.sub(_NUMBER, "", name) if ends == UNFINISHED_SUFFIX else name) + SUFFIX)
+
+
+def why_not_played(path: Path) -> str:
+    """Return the reason why no test plays this file, a text of NOT_PLAYED; "" if it is the recording of a test."""
+    return next((why for suffix, why in NOT_PLAYED.items() if path.name.endswith(suffix)), "")

@@ -31,6 +31,7 @@ from converse_harness.stream.frames import decode, encode
 
 _UNTOUCHED: Final = frozenset(
     {"call", "operation", "method", "t", "status", "type", "requestId", "failed", "end", "p", "joined", "masked"}
+    | {"part", "parts"}
     | {"bytes", *KINDS_OF_LINES["header"].keys}
 )
 """The keys of a line whose values `_OfLines._member` copies unchanged. Before that, `_OfLines.lines` has changed the
@@ -83,17 +84,24 @@ class Redaction:
         """
         return cls(dict(_replacement_of(line) for line in lines if line.strip()))
 
-    def redacted(self, lines: Sequence[Line], kept: int = 0, own: Collection[str] = ()) -> Redacted:
+    def redacted(
+        self,
+        lines: Sequence[Line],
+        kept: int = 0,
+        own: Collection[str] = (),
+        known: dict[str, str] | None = None,
+    ) -> Redacted:
         """Return the lines of a recording after all replacements. The first `kept` lines are in the file already.
 
-        `own` contains the secrets of this process, which are masked too. The result may still contain a secret that
+        `own` contains the secrets of this process, which are masked too. `known` are the stand-ins of the account ids
+        that other lines of the file hold; those of these lines are added. The result may still contain a secret that
         cannot be masked, for instance in a zip file. Therefore the caller must search the returned lines for secrets.
         """
         made = list(lines)
         if self.replacements:
             made = _OfLines(tuple(starmap(_replacing, self.replacements.items()))).lines(made)
         texts, leaks = searched(made, own)
-        accounts = Accounts.of_recording(texts, kept)
+        accounts = Accounts.of_recording(texts, kept, known)
         if accounts or leaks:
             made = _OfLines(*masking_of({leak.kind for leak in leaks}, own, accounts), named=True).lines(made)
         return Redacted(made, leaks)

@@ -6,7 +6,7 @@ import tempfile
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.script import Missed, Queue
@@ -48,14 +48,16 @@ def open_session(
     required: bool = False,
     again: str = "",
     redaction: Redaction | None = None,
+    keep_files: bool = False,
 ) -> OpenedRecording:
     """Open the session with the file `path`: return a recording to play, a writer that records other calls, or both.
 
     If `required` is true, the test fails if an exchange is not played. `again` is the command that records the session
-    again, for error messages. `redaction` has the user's replacements, which are made in what is recorded. No file is
-    written before `SessionWriter.save` is called. Raises MissingRecording if the mode only plays and the file is
-    missing, DamagedRecording for a file that is not a recording, and ReplyError for an invalid `match`, `pace` or
-    `ignore`.
+    again, for error messages. `redaction` has the user's replacements, which are made in what is recorded. If
+    `keep_files` is true, the files in requests are kept beside the recording. No file is written before
+    `SessionWriter.save` is called. Raises MissingRecording if the mode only plays and the file is
+    missing, DamagedRecording for a file that is not a recording, and ReplyError for an invalid `match`, `pace`,
+    `ignore` or `keep_files`.
     """
     from converse_harness.recordings.play.ignored_parts import IgnoredParts
     from converse_harness.recordings.play.play import check_how, recording
@@ -64,19 +66,36 @@ def open_session(
 
     redaction = redaction or Redaction()
     check_how(match, pace)
+    if type(keep_files) is not bool:
+        raise ReplyError(f"recording(keep_files={keep_files!r}): True or False.")
     IgnoredParts.of(ignore)
     USED_FILES.add(identity(path))
-    is_there = path.exists()
+    is_there = path.exists() or path.is_symlink()  # a link of git-annex without its file: reading it says what to do
     if mode == "none" and not is_there:
         raise MissingRecording(path)
     if mode == "all" or not is_there:
-        return OpenedRecording(None, SessionWriter(path, redaction=redaction))
+        return OpenedRecording(None, SessionWriter(path, redaction=redaction, keep_files=keep_files))
     found = recording(path, match=match, pace=pace, ignore=ignore, redaction=redaction)
     found = replace(found, required=required, again=again)
     if mode == "new_episodes":
         found.check()  # the old exchanges are written again, so all of them must be valid
-        return OpenedRecording(found, SessionWriter(path, found.exchanges, keeps=True, redaction=redaction))
+        writer = SessionWriter(path, found.exchanges, keeps=True, redaction=redaction, keep_files=keep_files)
+        return OpenedRecording(found, writer)
     return OpenedRecording(found, None)
+
+
+_OVERTAKEN: Final = "another recorder of this process wrote it while this one recorded"
+
+
+def begin_journal(writer: SessionWriter) -> tuple[str, ...]:
+    """Make the journal of a recorder that opens, and return what the user must be told; often nothing.
+
+    `save_or_set_aside` removes it. Raises ReplyError if another process records the same file.
+    """
+    from converse_harness.recordings.record.journal import Journal
+
+    writer.journal = Journal(writer)
+    return writer.journal.said
 
 
 class Unrecorded(Queue):
@@ -121,9 +140,24 @@ class SavedRecording:
 def save_or_set_aside(writer: SessionWriter, *, passed: bool, failed: Failed = "aside") -> SavedRecording:
     """Save the session of a test: to its usual file if the test passed, otherwise as `failed` says.
 
-    `choices.FAILED` describes the values of `failed`. A session without answers is not saved, and the old file stays
-    unchanged. If the test passed, the file that an earlier failed run saved beside the recording is removed.
+    `names.FAILED` describes the values of `failed`. A session without answers is not saved, and the old file stays
+    unchanged. If the test passed, the file that an earlier failed run saved beside the recording is removed. The
+    journal is removed, unless the session could be saved nowhere.
     """
+    try:
+        kept = _save_or_set_aside(writer, passed=passed, failed=failed)
+    except BaseException:
+        if writer.journal is not None:
+            writer.journal.close(keep=True)
+        raise
+    if writer.journal is not None:
+        if kept.path in (writer.path, failed_path(writer.path)):
+            writer.journal.wrote = kept.path.name
+        writer.journal.close()
+    return kept
+
+
+def _save_or_set_aside(writer: SessionWriter, *, passed: bool, failed: Failed) -> SavedRecording:
     from converse_harness.recordings.record.write import said_of_masked
 
     exchanges = len(writer.answered)
@@ -131,6 +165,8 @@ def save_or_set_aside(writer: SessionWriter, *, passed: bool, failed: Failed = "
         return SavedRecording(exchanges)
     aside = not passed and failed == "aside"
     path = failed_path(writer.path) if aside else writer.path
+    if writer.journal is not None and not writer.keeps and writer.journal.is_overtaken(path):
+        return _elsewhere(writer, path, ReplyError(_OVERTAKEN))
     try:
         writer.save(path)
     except (OSError, DamagedData) as error:
@@ -162,7 +198,9 @@ def _elsewhere(writer: SessionWriter, path: Path, error: Exception) -> SavedReco
                 other.parent.rmdir()
     except (OSError, ConverseHarnessError) as second:
         nowhere = f"Nor could a temporary file ({_reason(second)})."
-        return SavedRecording(exchanges, problem=f"{refused} {nowhere} {_lost(exchanges)}")
+        journal = None if writer.journal is None else writer.journal.close(keep=True)
+        left = _lost(exchanges) if journal is None else f"The calls that had ended are in {journal}: rename it."
+        return SavedRecording(exchanges, problem=f"{refused} {nowhere} {left}")
     return SavedRecording(
         exchanges, other, f"{refused} {_number(exchanges)} kept in {other}: move it there, or record again."
     )

@@ -10,6 +10,7 @@ from converse_harness.cli import main
 from converse_harness.features.as_python.script import name_of_test
 from tests.nested import OURS
 from tests.recordings.asking import NOVA, body, exchange, throttled, user, write
+from tests.recordings.format.test_files import shown, with_digests
 from tests.untraced import untraced
 
 SCRIPT = (
@@ -192,3 +193,7 @@ def test_what_no_reply_sends_is_left_out_and_said(capsys: pytest.CaptureFixture[
 )
 def test_names(name: str, made: str) -> None:
     assert name_of_test(Path(name)) == made
+
+
+def test_a_recording_with_digests_becomes_a_test(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "1 message" in shown(capsys, "new-test", with_digests(tmp_path), "--short")

@@ -285,6 +285,19 @@ def test_what_is_secret_is_masked_replaced_or_refused(
     assert recording("hand.jsonl").exchanges[0].head["body"] == {"message": "the key KEY is old"}
 
 
+@pytest.mark.parametrize("options", [[], ["--keep-files"]])
+def test_files_in_requests_are_kept_if_the_command_says_so(
+    options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = {"bytes": base64.b64encode(b"a picture " * 999).decode()}
+    asked = {"messages": [{"role": "user", "content": [{"image": {"format": "png", "source": source}}]}]}
+    written(tmp_path, interaction({"body": {"string": ANSWER}}, body=json.dumps(asked)))
+    assert main(["import", "hand.yaml", *options]) == 0
+    assert [each.read_bytes() for each in tmp_path.glob("*.media/*.png")] == [b"a picture " * 999] * len(options)
+    assert ("$file" in Path("hand.jsonl").read_text()) == (not options)
+
+
 def test_an_answer_that_is_not_equal_is_not_passed_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

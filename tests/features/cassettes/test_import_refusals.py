@@ -170,6 +170,10 @@ def test_broken_json(tmp_path: Path) -> None:
 def test_a_file_that_is_no_text(tmp_path: Path) -> None:
     path = tmp_path / "broken.yaml"
     for data, said in {
+        b"version https://git-lfs.github.com/spec/v1\noid sha256:4d\nsize 9\n": (
+            "1: the file is a pointer of Git LFS, which has the content of the file elsewhere. Run `git lfs pull`; in "
+            "CI, check out with LFS."
+        ),
         b"a: 1\nb: \xff": f"2: byte 8 of the file is not UTF-8. {MEND}",
         gzip.compress(b"interactions: []")[:-9]: f"1: this is no gzip (it stops in the middle). {MEND}",
         gzip.compress(b"a: \xff"): f"1: byte 3 of the file is not UTF-8. {MEND}",

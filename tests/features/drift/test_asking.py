@@ -17,6 +17,7 @@ import pytest
 from converse_harness import Call, Reply, faults, recording, reply
 from converse_harness.cli import main
 from converse_harness.recordings.format.lines import Line
+from converse_harness.recordings.format.media import by_digest
 from converse_harness.recordings.record.write import header, store
 from tests.features.drift.provider import MODEL, Again, answering, provider, session
 from tests.recordings.asking import body, exchange, throttled, user, write
@@ -130,6 +131,16 @@ def test_what_cannot_be_asked_is_named_and_the_others_are_compared(name: str, ag
         assert len(fake.calls) == 2
     assert shown.endswith(f"not asked: {reason}"), shown
     assert rest == ["No drift in 2 answers.", "Not asked: 1 request."]
+
+
+def test_a_request_whose_files_are_kept_by_digest_is_named_and_skipped(again: Again) -> None:
+    pictured = exchange(body(user({"image": {"format": "png", "source": {"bytes": PNG}}}, "What is it?")), model=MODEL)
+    call, *answer = pictured
+    store(again.path, [header(), by_digest(call | {"call": 1}), *answer])
+    with answering(recording(again.path, match="order")) as fake:
+        shown, *_ = again.ask(fake.url, code=2)
+        assert not fake.calls
+    assert "not asked: its files are kept by digest alone (messages[0].content[0].image.source.bytes)" in shown
 
 
 def test_a_mask_in_the_answer_alone_is_no_reason_to_skip(again: Again) -> None:

@@ -14,6 +14,7 @@ from converse_harness.cli import main
 from converse_harness.features.rehearsal.targets import target_of
 from converse_harness.recordings.format.read import read
 from tests.recordings.asking import counts_tokens
+from tests.recordings.format.test_files import CLAUDE, shown, with_digests
 
 SAMPLES = Path(__file__).parents[3] / "recordings"
 LLAMA = "us.meta.llama4-scout-17b-instruct-v1:0"
@@ -154,3 +155,7 @@ def test_what_cannot_be_read_is_exit_code_2(
         code = int(str(left.code))
     assert code == 2
     assert message in capsys.readouterr().err
+
+
+def test_no_rule_about_contents_is_broken_by_a_digest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert shown(capsys, "rehearse", with_digests(tmp_path), "--as", CLAUDE)

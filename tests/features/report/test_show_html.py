@@ -1,5 +1,6 @@
 """`converse-harness show --html`: a recording as a page."""
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ from converse_harness.cli import main
 from converse_harness.recordings.format.lines import Line
 from tests.features.report.test_viewer import MARKUP, Parsed
 from tests.recordings.damaged import ANSWER, CALL, HEAD, HEADER, REFUSED, START, STREAM, TEXT, THROTTLED, text
+from tests.recordings.format.test_files import LONG, with_digests
+from tests.recordings.format.test_files import shown as run
 
 RECORDINGS = Path(__file__).parents[3] / "recordings"
 KEY = "AK" + "IAQ7EXAMPLEKEYABCD"
@@ -90,3 +93,9 @@ def test_wrong_usage(options: tuple[str, ...], code: int, said: str, capsys: pyt
         ended = exit_.code  # type: ignore[assignment]
     assert ended == code
     assert said.removeprefix("show.*") in capsys.readouterr().err
+
+
+def test_the_digest_of_a_file_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "show", with_digests(tmp_path), "--html", tmp_path / "trip.html")
+    text = (tmp_path / "trip.html").read_text(encoding="utf-8")
+    assert f"4,000 bytes sha256:{hashlib.sha256(LONG).hexdigest()[:16]}" in text

@@ -205,13 +205,20 @@ def test_what_a_failed_test_recorded_is_its_test_s(
 ) -> None:
     one(folder / "test_a" / "test_trip.failed.jsonl", "Chur")
     one(folder / "test_a" / "test_gone.failed.jsonl", "Chur")
+    one(folder / "test_a" / "test_trip~2.unfinished.jsonl", "Chur")
+    one(folder / "test_a" / "test_gone.unfinished.jsonl", "Chur")
     project.runpytest("--converse-used=used.json")
     out = prune(capsys, "--used", "used.json", "--yes")
     assert out[0] == (
         "kept    recordings/test_a/test_trip.failed.jsonl: a test that did not pass recorded it, and test_trip.jsonl "
         "is in use"
     )
-    assert files(folder) == ["named.jsonl", "test_a/test_trip.failed.jsonl", "test_a/test_trip.jsonl"]
+    assert out[1] == (
+        "kept    recordings/test_a/test_trip~2.unfinished.jsonl: a recorder that was killed left it, or one is still "
+        "writing it, and test_trip.jsonl is in use"
+    )
+    kept = ["test_trip.failed.jsonl", "test_trip.jsonl", "test_trip~2.unfinished.jsonl"]
+    assert files(folder) == ["named.jsonl", *(f"test_a/{name}" for name in kept)]
 
 
 def test_exchanges_that_no_test_plays(
@@ -281,6 +288,32 @@ def test_media_go_with_their_recording(
     prune(capsys, "--used", "used.json", "--yes")
     assert files(folder) == USED
     assert not (folder / "old.media").exists()
+
+
+def test_media_that_no_line_names_go(
+    folder: Path, capsys: pytest.CaptureFixture[str], project: pytest.Pytester
+) -> None:
+    """They are left when a session with files is recorded again without them. Other files are nobody's business."""
+    image = {"image": {"format": "png", "source": {"bytes": "QUFB" * 9999}}}
+    path = folder / "named.jsonl"
+    call, answer = exchange(body(user("Bern")), "Bern!", model="us.amazon.nova-lite-v1:0")
+    answer["body"]["output"]["message"]["content"].append(image)
+    store(path, [header(), {**call, "call": 1}, answer])
+    (kept,) = folder.glob("named.media/*.png")
+    text = path.read_text()
+    lost = [kept.with_name("0" * 16 + ".pdf"), folder / "test_a" / "test_trip.media" / ("1" * 16 + ".png")]
+    for each in lost:
+        each.parent.mkdir(exist_ok=True)
+        each.write_bytes(b"")
+    (kept.parent / "notes.txt").write_text("mine")
+    project.runpytest("--converse-used=used.json")
+    shown = prune(capsys, "--used", "used.json", "--yes")
+    for each in lost:
+        assert f"unused  {each.relative_to(folder.parent)}: no line of its recording names it" in shown
+    assert shown[-1] == "Removed 2 recordings and 2 media files."
+    assert files(folder) == sorted([*USED, f"named.media/{kept.name}", "named.media/notes.txt"])
+    assert not lost[1].parent.exists()
+    assert path.read_text() == text
 
 
 def test_a_folder_that_is_not_the_tests(

@@ -246,6 +246,51 @@ def test_tests_without_a_fake_are_left_alone(
     assert (KEY in str(result.stdout)) is not is_masked
 
 
+LOGGING = """
+    import logging
+
+    def test_before():
+        logging.getLogger("agent").warning("without a fake, %s", "AKIA" "Q7EXAMPLEKEYABCD")
+
+    def test_it(converse):
+        logging.getLogger("agent").warning("in a test, %s and more", "AKIA" "Q7EXAMPLEKEYABCD")
+        try:
+            raise ValueError("AKIA" "Q7EXAMPLEKEYABCD")
+        except ValueError:
+            logging.getLogger("agent").exception("an error")
+"""
+
+
+@pytest.mark.parametrize("style", [(), ("--color=yes",), ("-s", "--log-cli-format=%(message)s")], ids=" ".join)
+def test_logs_that_are_written_at_once_are_masked(project: pytest.Pytester, style: tuple[str, ...]) -> None:
+    project.makepyfile(LOGGING)
+    result = project.runpytest("-o", "log_cli=true", "--log-file=x.log", *style)
+    result.assert_outcomes(passed=2)
+    for log in (result.stdout.str(), (project.path / "x.log").read_text()):
+        assert [line for line in log.splitlines() if KEY in line and "without a fake" not in line] == []
+        assert f"without a fake, {KEY}" in log
+        assert "in a test, *** and more" in log
+        assert "ValueError: ***" in log
+
+
+def test_a_run_without_such_logs_has_the_formatters_of_pytest(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        def test_it(request):
+            plugin = request.config.pluginmanager.get_plugin("logging-plugin")
+            for handler in (plugin.log_file_handler, plugin.log_cli_handler, plugin.caplog_handler):
+                assert "pytest" in type(handler.formatter).__module__
+        """
+    )
+    project.runpytest().assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("option", ["no:logging", "no:terminal"])
+def test_a_run_without_pytests_logging_runs(project: pytest.Pytester, option: str) -> None:
+    project.makepyfile("def test_it(converse): pass")
+    assert project.runpytest("-p", option, "-o", "log_cli=true").ret == 0
+
+
 def test_a_secret_in_pieces_that_are_longer_than_what_is_shown(project: pytest.Pytester) -> None:
     project.makepyfile(
         f"""

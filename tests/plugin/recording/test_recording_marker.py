@@ -536,6 +536,43 @@ def test_what_the_ini_file_replaces_is_replaced_in_file_and_match(upstream: Upst
     upstream.replay().stderr.fnmatch_lines(["*converse_redact: '[(]' is no regular expression*"])
 
 
+def test_marker_and_ini_file_decide_whether_files_are_kept(upstream: Upstream) -> None:
+    upstream.project.makepyfile(
+        test_a="""
+        import boto3
+        import pytest
+
+        def ask():
+            image = {"image": {"format": "png", "source": {"bytes": b"\\x89PNG\\r\\n\\x1a\\n" + bytes(4999)}}}
+            asked = [{"role": "user", "content": [{"text": "?"}, image]}]
+            boto3.client("bedrock-runtime").converse(modelId="amazon.nova-lite-v1:0", messages=asked)
+
+        @pytest.mark.converse_recording("as_set", match="exact")
+        def test_as_set():
+            ask()
+
+        @pytest.mark.converse_recording("kept", match="exact", keep_files=True)
+        def test_kept():
+            ask()
+
+        @pytest.mark.converse_recording("dropped", match="exact", keep_files=False)
+        def test_dropped():
+            ask()
+        """
+    )
+
+    def with_files() -> set[str]:
+        return {name.partition(".")[0] for name in upstream.files if name.endswith(".png")}
+
+    upstream.record().assert_outcomes(passed=3)
+    assert with_files() == {"kept"}
+    upstream.replay().assert_outcomes(passed=3)
+    upstream.project.makeini("[pytest]\nconverse_keep_files = true\n")
+    upstream.record(mode="all").assert_outcomes(passed=3)
+    assert with_files() == {"as_set", "kept"}
+    upstream.replay().assert_outcomes(passed=3)
+
+
 def test_a_secret_is_masked_and_that_is_said(upstream: Upstream) -> None:
     upstream.project.makepyfile(
         test_a="""

@@ -83,7 +83,7 @@ def test_what_did_not_pass_goes_aside(upstream: Upstream) -> None:
     replayed = upstream.replay("-k", "fails or expected")
     replayed.assert_outcomes(failed=1, xfailed=2, deselected=5)
     replayed.stdout.fnmatch_lines(
-        ["E*recordings/test_a/test_fails.failed.jsonl is what it recorded when it did not pass; rename it if *"]
+        ["E*recordings/test_a/test_fails.failed.jsonl: a test that did not pass recorded it. Rename it if *"]
     )
 
 
@@ -171,8 +171,35 @@ def test_a_killed_run_keeps_what_finished_tests_recorded(upstream: Upstream) -> 
     command = [sys.executable, "-m", "pytest", "-p", "converse_harness.plugin", "--converse-record=once"]
     killed = subprocess.run(command, cwd=upstream.project.path, env=environ, check=False, capture_output=True)
     assert killed.returncode == -signal.SIGKILL
-    assert upstream.files == ["test_a/test_first.jsonl"]
+    assert upstream.files == ["test_a/test_first.jsonl", "test_a/test_second.unfinished.jsonl"]
     assert upstream.questions("test_a/test_first.jsonl") == ["a"]
+    assert upstream.questions("test_a/test_second.unfinished.jsonl") == ["b"]
+    played = upstream.project.runpytest("-k", "second")
+    played.assert_outcomes(failed=1, deselected=2)
+    played.stdout.fnmatch_lines(["E*recordings/test_a/test_second.unfinished.jsonl: a recorder that was killed left *"])
+    upstream.project.makepyfile(test_a=INTERRUPTED.replace("raise KeyboardInterrupt", "pass"))
+    again = upstream.record("-k", "second")
+    again.assert_outcomes(passed=1, deselected=2)
+    again.stdout.fnmatch_lines(
+        ["converse-harness: recordings/test_a/test_second.unfinished.jsonl is what a recorder left *: 1 call, not in *"]
+    )
+    assert upstream.questions("test_a/test_second.unfinished.jsonl") == ["b"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files are locked in another way")
+def test_a_test_that_another_process_records_is_told_before_it_asks(upstream: Upstream) -> None:
+    import fcntl
+
+    upstream.project.makepyfile(test_a=INTERRUPTED.replace("raise KeyboardInterrupt", "pass"))
+    journal = upstream.project.path / "recordings" / "test_a" / "test_second.unfinished.jsonl"
+    journal.parent.mkdir(parents=True)
+    journal.write_text('{"by": "converse-harness 0.1.0, process 4711"}\n')
+    with journal.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        result = upstream.record("-k", "second")
+    result.assert_outcomes(errors=1, deselected=2)
+    result.stdout.fnmatch_lines(["*test_second.jsonl is being recorded by process 4711; *"])
+    assert upstream.service.calls == []
 
 
 def test_where_it_cannot_be_written_the_test_has_an_error(upstream: Upstream, tmp_path: Path) -> None:
@@ -238,7 +265,7 @@ def recorded(upstream: Upstream, kept: Path) -> Upstream:
 REPORT = """
 converse-harness: 2 recordings are not used by any test:
     recordings/test_a/old.jsonl
-    recordings/test_a/test_marked.failed.jsonl (of a test that did not pass)
+    recordings/test_a/test_marked.failed.jsonl (a test that did not pass recorded it)
 """.strip().splitlines()
 
 

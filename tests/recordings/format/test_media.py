@@ -195,9 +195,10 @@ def captured(data: bytes, account: str) -> CapturedExchange:
 
 def test_a_recording_with_media_is_added_to(tmp_path: Path) -> None:
     path = tmp_path / "trip.jsonl"
-    SessionWriter(path, captured=[captured(LARGE, "210987654321")]).save()
+    SessionWriter(path, captured=[captured(LARGE, "210987654321")], keep_files=True).save()
     first = path.read_text().splitlines()[1:]
-    writer = SessionWriter(path, read(path).exchanges, keeps=True, captured=[captured(LARGE, "210987654321")])
+    more = [captured(LARGE, "210987654321")]
+    writer = SessionWriter(path, read(path).exchanges, keeps=True, captured=more, keep_files=True)
     writer.save()
     writer.captured.append(captured(LARGE[::-1], "999988887777"))
     writer.save()
@@ -218,7 +219,7 @@ def test_a_recording_with_media_is_added_to(tmp_path: Path) -> None:
 
 
 def test_a_recording_beside_another_has_its_own_media(tmp_path: Path) -> None:
-    writer = SessionWriter(tmp_path / "trip.jsonl", captured=[captured(LARGE, "210987654321")])
+    writer = SessionWriter(tmp_path / "trip.jsonl", captured=[captured(LARGE, "210987654321")], keep_files=True)
     writer.save(tmp_path / "trip.failed.jsonl")
     assert set(files_of(tmp_path)) == {"trip.failed.jsonl", NAME.replace("trip.media", "trip.failed.media")}
     assert len(read(tmp_path / "trip.failed.jsonl").exchanges) == 1

@@ -1,5 +1,6 @@
 """A recording is read whole or not at all: what is wrong with a file is said by file, line and reason."""
 
+import gzip
 import json
 import pickle
 from collections.abc import Callable
@@ -12,11 +13,15 @@ from hypothesis import strategies as st
 
 from converse_harness import DamagedData, bedrock, recording
 from converse_harness.cli.check import CheckFinding, check_file
+from converse_harness.recordings.format import media
 from converse_harness.recordings.format.check import MAX_PROBLEMS, faults_of
 from converse_harness.recordings.format.exchanges import RecordedExchange, reply_of
 from converse_harness.recordings.format.lines import DEEPEST, KINDS, ONE_OF, TYPES
+from converse_harness.recordings.format.other_files import OTHER_FILES
 from converse_harness.recordings.format.read import DamagedRecording, open_file, parse, read
+from converse_harness.recordings.names import Mode
 from converse_harness.recordings.record.captured import CapturedExchange, exchange_lines
+from converse_harness.recordings.session import open_session
 from converse_harness.stream.events import encode_event
 from converse_harness.stream.http import Request
 from tests.profiles import examples
@@ -71,6 +76,81 @@ def test_what_is_wrong_is_said_by_line_and_reason(damaged: str, line: int, said:
         parse(damaged, "x.jsonl")
     assert str(caught.value) == f"x.jsonl:{line}: {said}"
     assert caught.value.line == line
+
+
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345\n"
+OTHER_KINDS: dict[str, tuple[bytes, str]] = {
+    "Git LFS": (
+        POINTER,
+        (
+            "a pointer of Git LFS, which has the content of the file elsewhere. Run `git lfs pull`; in CI, check out "
+            "with LFS."
+        ),
+    ),
+    "git-annex": (
+        b"/annex/objects/SHA256E-s12--a3b4.jsonl\n",
+        "a pointer of git-annex, which has the content of the file elsewhere. Run `git annex get x.jsonl`.",
+    ),
+    "a link of git-annex as text": (
+        b"../../.git/annex/objects/Wq/3z/SHA256E-s12--a3b4.jsonl/SHA256E-s12--a3b4.jsonl",
+        "a pointer of git-annex, which has the content of the file elsewhere. Run `git annex get x.jsonl`.",
+    ),
+    "HTML": (
+        b"\n<!DOCTYPE html>\n<html><title>Sign in</title>",
+        "an HTML page, for instance of a login or an error in place of a download. Get the file itself.",
+    ),
+    "gzip": (gzip.compress(text(*STREAM).encode()), "compressed with gzip. Unpack it with gunzip."),
+    "zstd": (b"\x28\xb5\x2f\xfd\x04\x00", "compressed with zstd. Unpack it with unzstd."),
+    "zip": (b"PK\x03\x04\x14\x00", "a zip archive. Unpack it."),
+}
+"""Files of other kinds: their content, and what is said of it."""
+
+
+@pytest.mark.parametrize("reader", [read, open_file])
+@pytest.mark.parametrize("kind", OTHER_KINDS)
+def test_a_file_of_another_kind_is_named_with_what_to_do(
+    tmp_path: Path, kind: str, reader: Callable[[Path], Any]
+) -> None:
+    content, said = OTHER_KINDS[kind]
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(DamagedRecording) as caught:
+        reader(path)
+    assert str(caught.value) == f"{path}:1: the file is {said}"
+
+
+def test_each_kind_of_other_file_is_tried() -> None:
+    tried = {next(kind for kind in OTHER_FILES if kind.start.match(content)) for content, _ in OTHER_KINDS.values()}
+    assert tried == {*OTHER_FILES}
+
+
+def test_a_pointer_in_place_of_media_is_named(tmp_path: Path) -> None:
+    name = "x.media/0123456789abcdef.png"
+    (tmp_path / name).parent.mkdir()
+    (tmp_path / name).write_bytes(POINTER)
+    with pytest.raises(
+        media.DamagedMedia, match=f"^its media in {name} is not there: the file is a pointer of Git LFS"
+    ):
+        media.put_back({"call": "Converse", "request": {"image": {media.KEY: name}}}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("target", "advice"),
+    [
+        (".git/annex/objects/Wq/3z/KEY/KEY", "Run `git annex get x.jsonl`."),
+        ("elsewhere.jsonl", "Restore that file, or remove the link."),
+    ],
+)
+@pytest.mark.parametrize("mode", ["none", "once", "new_episodes"])
+def test_a_link_to_a_file_that_is_not_there_is_not_recorded_over(
+    tmp_path: Path, target: str, advice: str, mode: Mode
+) -> None:
+    path = tmp_path / "x.jsonl"
+    path.symlink_to(target)
+    with pytest.raises(DamagedRecording) as caught:
+        open_session(path, mode)
+    assert str(caught.value) == f"{path}:1: the file is a symbolic link to {target}, which is not there. {advice}"
+    assert path.is_symlink()
 
 
 @pytest.mark.parametrize("name", ILLEGAL)

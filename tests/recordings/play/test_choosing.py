@@ -19,6 +19,7 @@ from converse_harness.stream.http import Request
 from converse_strategies import converse_requests
 from tests.profiles import examples
 from tests.recordings.asking import (
+    as_stored,
     ask,
     body,
     counts_tokens,
@@ -239,7 +240,7 @@ def test_accounts_that_a_recorder_numbered_in_another_order_are_played(tmp_path:
     writer = SessionWriter(tmp_path / "a.jsonl")
     captured = writer.forward(Endpoint().receive(asked)).captured
     captured.status, captured.pieces, captured.running = 200, [(b'{"output":{}}', 0.1)], False
-    endpoint = Endpoint(Recording(writer.path, parse(text_of(writer.lines().lines)), "exact"))
+    endpoint = Endpoint(Recording(writer.path, parse(as_stored(writer)), "exact"))
     assert endpoint.exchange(asked).response.status == 200
 
 
@@ -268,7 +269,7 @@ def test_whatever_is_recorded_is_played_for_what_was_asked(
     for each in sent:
         captured = writer.forward(listening.receive(each)).captured
         captured.status, captured.pieces, captured.running = 200, [(b'{"output":{}}', 0.1)], False
-    session = Recording(writer.path, parse(text_of(writer.lines().lines)), rule, redaction=redaction)
+    session = Recording(writer.path, parse(as_stored(writer)), rule, redaction=redaction)
     endpoint = Endpoint(session)
     if rule != "order":
         sent = data.draw(st.permutations(sent))

@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 import httpx
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from converse_harness import (
@@ -46,6 +46,7 @@ from converse_harness.stream.frames import Decoder, Frame, Header, HeaderType, d
 from converse_harness.stream.http import Request
 from converse_strategies import converse_requests, converse_responses, stream_events
 from tests import products
+from tests.profiles import examples
 from tests.secrets.planted import FORMS, MASKED, REFUSED, SECRET_PARTS, in_zip
 from tests.secrets.planting import readings
 
@@ -175,7 +176,7 @@ EVERYWHERE: Final[Mapping[str, Callable[[str], Iterator[tuple[str, CapturedExcha
     "streams": in_streams,
 }
 
-EVERY: Final = {"requests": 3, "answers": 7, "streams": 13}
+EVERY: Final = {"requests": 4, "answers": 10, "streams": 15}
 """Of so many one is enough for a person. A field stands in one, two and five forms: they come in turn."""
 
 sampled = pytest.mark.parametrize(
@@ -399,6 +400,7 @@ def to_wire(value: Any) -> bytes:
     return json.dumps(value, default=lambda blob: base64.b64encode(bytes(blob)).decode()).encode()
 
 
+@settings(max_examples=examples(0.5))
 @given(
     request=converse_requests(),
     response=converse_responses(),

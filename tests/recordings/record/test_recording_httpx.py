@@ -27,7 +27,17 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from converse_harness import BlockedConnection, ConverseServer, Fake, HttpxFake, ReplyError, record, recording, reply
+from converse_harness import (
+    BlockedConnection,
+    ConverseServer,
+    Fake,
+    HttpxFake,
+    ReplyError,
+    record,
+    recording,
+    refusals,
+    reply,
+)
 from converse_harness.intercept.httpx.transports import recording_transport
 from converse_harness.intercept.recorder import Recorder
 from converse_harness.intercept.registry import OPEN_FAKES
@@ -438,7 +448,7 @@ def test_what_the_script_has_is_played_and_the_rest_recorded(recorder: HttpxFake
 def test_the_transport_of_a_recorder_that_is_closed(path: Path, upstream: str) -> None:
     recorder = recorded_by(path).open()
     recorder.close()
-    with pytest.raises(BlockedConnection, match="a fake that is not open"):
+    with refusals.of_a_run(), pytest.raises(BlockedConnection, match="a fake that is not open"):
         around(httpx, recorder, upstream, "converse")
     assert own(httpx, recorder, upstream, "converse").status == 200
     assert recorder.calls == []

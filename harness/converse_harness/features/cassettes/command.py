@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, get_args
 
 from converse_harness.cli.terminal import (
+    KEEP_FILES,
     REDACT,
     REDACT_ADVICE,
     Arguments,
@@ -78,6 +79,7 @@ ARGUMENTS: Final[Arguments] = {
         "help": "the model of answers without a request; only calls of this model get them (default: calls of any)",
     },
     **REDACT,
+    **KEEP_FILES,
     "--force": {"action": "store_true", "help": "overwrite recordings that are there already"},
 }
 
@@ -89,7 +91,7 @@ def run(given: argparse.Namespace) -> int:
     """
     redaction = redaction_of("import", given.redact)
     jobs = list(_jobs(given.paths, given.output))
-    work = _Import(Hosts(is_bedrock_host, frozenset(given.host)), redaction, given.force, given.model)
+    work = _Import(Hosts(is_bedrock_host, frozenset(given.host)), redaction, given.force, given.model, given.keep_files)
     for lines, problem in with_progress(work.one, jobs, "cassettes"):
         for line in problem.splitlines():
             complain("import", line)
@@ -156,6 +158,7 @@ class _Import:
     redaction: Redaction
     force: bool
     model_id: str = ""
+    keep_files: bool = False
     written: dict[Path, Path] = field(default_factory=dict[Path, Path])
     verdicts: Counter[ImportVerdict] = field(default_factory=Counter[ImportVerdict])
     alone: Counter[str] = field(default_factory=Counter[str])
@@ -186,7 +189,9 @@ class _Import:
         if job.target.exists() and not self.force:
             raise CannotImport(job.source, 1, f"{job.target} is there already.", "--force overwrites it.")
         try:
-            imported = import_cassette(job.source, job.target, self.hosts, self.redaction, self.model_id)
+            imported = import_cassette(
+                job.source, job.target, self.hosts, self.redaction, self.model_id, keep_files=self.keep_files
+            )
         except NoCassette as error:
             if job.named:
                 raise

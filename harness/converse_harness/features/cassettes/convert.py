@@ -135,7 +135,13 @@ class CannotImportAll(DamagedData):
 
 
 def import_cassette(
-    source: Path, target: Path, hosts: Hosts, redaction: Redaction | None = None, model_id: str = ""
+    source: Path,
+    target: Path,
+    hosts: Hosts,
+    redaction: Redaction | None = None,
+    model_id: str = "",
+    *,
+    keep_files: bool = False,
 ) -> Imported:
     """Write the Bedrock exchanges of the cassette `source` to the recording `target`; compare the answers in both.
 
@@ -143,7 +149,8 @@ def import_cassette(
     request gets them in the recording: of the model `model_id`, or of any model if it is empty.
 
     A cassette contains no times and no chunks. So all times in the recording are 0, and each frame of a stream is a
-    chunk. Secrets are masked, and the replacements of `redaction` are made, as in any recording. Raises CannotImport,
+    chunk. Secrets are masked, the replacements of `redaction` are made, and the files in requests are kept only if
+    `keep_files` is true, as in any recording. Raises CannotImport,
     CannotImportAll or OSError; then `target` is unchanged. Raises SecretFound if an exchange was left out because of a
     secret.
     """
@@ -170,7 +177,12 @@ def import_cassette(
     all_captured = [each for each, _ in tracks.captured]
     made_header = partial(imported_header, _first(tracks.dates))
     writer = SessionWriter(
-        target, redaction=redaction or Redaction(), captured=all_captured, exact=True, header=made_header
+        target,
+        redaction=redaction or Redaction(),
+        captured=all_captured,
+        exact=True,
+        header=made_header,
+        keep_files=keep_files,
     )
     writer.save()
     masked = said_of_masked(writer.written.masked, target)

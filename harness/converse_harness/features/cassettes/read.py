@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from converse_harness.errors import DamagedData
 from converse_harness.features.cassettes.other_tools import OTHER_KINDS, other_kind
 from converse_harness.json_values import is_array, is_object, member_of, object_of, repeated
+from converse_harness.recordings.format.other_files import other_file
 from converse_harness.secrets.encodings import GZIP, MAX_FILE, CannotUnpack, unpack
 
 _VERSION: Final = 1
@@ -109,6 +110,8 @@ def text_of(path: Path) -> str:
             data = unpack("gzip", data, MAX_FILE)
         except CannotUnpack as error:
             raise CannotImport(path, 1, f"this {error}.") from error
+    if (other := other_file(data, path.name)) is not None:
+        raise CannotImport(path, 1, *other)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

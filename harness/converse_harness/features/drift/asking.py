@@ -20,7 +20,7 @@ from converse_harness.intercept.registry import forwarding
 from converse_harness.json_values import leaves
 from converse_harness.recordings.format.exchanges import RecordedExchange
 from converse_harness.recordings.format.lines import Line, body_bytes, event_of
-from converse_harness.recordings.format.media import DamagedMedia, put_back
+from converse_harness.recordings.format.media import DamagedMedia, digests_in, put_back
 from converse_harness.recordings.format.read import session_without_media, text_of_file
 from converse_harness.recordings.record.captured import CapturedExchange, exchange_lines
 from converse_harness.recordings.record.write import header, safe_lines
@@ -30,6 +30,7 @@ from converse_harness.server.http.upstream import Upstream
 from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.grammar import is_exception
 from converse_harness.stream.http import HttpResponse, Request
+from converse_harness.words import first_few
 
 _ASKED: Final = (
     "Converse",
@@ -126,6 +127,8 @@ def _why_not(exchange: RecordedExchange) -> str:
     text = json.dumps({key: value for key, value in call.items() if key != "masked"}, ensure_ascii=False)
     if IS_STAND_IN.search(text):
         return "an account id in it is masked"
+    if digests := digests_in(call.get("request")):
+        return f"its files are kept by digest alone ({first_few(digests, 1)})"
     return "the signature of a URL in it is masked" if _MASKED_IN_URL.search(text) else ""
 
 

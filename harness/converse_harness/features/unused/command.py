@@ -12,15 +12,23 @@ from pathlib import Path
 from typing import Final
 
 from converse_harness.cli.terminal import DIM, Arguments, CommandFailed, UsageFailed, say
-from converse_harness.features.unused.unused import Use, named_in_sources, read_use, remove_exchanges, usual_path
+from converse_harness.features.unused.unused import (
+    Use,
+    media_without_use,
+    named_in_sources,
+    read_use,
+    remove_exchanges,
+    remove_media,
+)
+from converse_harness.recordings.names import usual_path, why_not_played
 from converse_harness.recordings.session import remove_recording
 from converse_harness.shell import joined, words
 from converse_harness.words import counted, first_few, plural
 
 DESCRIPTION: Final = (
-    "Remove recordings that no test uses, and exchanges that no test plays (--converse-record=new_episodes keeps "
-    "them). It runs the tests with pytest, without a network, prints what they do not use, and asks before it removes "
-    "that. "
+    "Remove recordings that no test uses, exchanges that no test plays (--converse-record=new_episodes keeps them), "
+    "and media files that no recording names. It runs the tests with pytest, without a network, prints what they do "
+    "not use, and asks before it removes that. "
     "Nothing is removed if a test failed or was skipped, or if not all tests ran: what they use is not known then. A "
     "recording whose file name stands in a source file of the project is kept. Example: `converse-harness prune "
     "--dry-run`. The exit code is 1 if it is not known what the tests use."
@@ -52,7 +60,7 @@ _STDERR: Final = 2
 
 
 def run(given: argparse.Namespace) -> int:
-    """Print the recordings and exchanges that no test uses, and remove them; return the exit code 0.
+    """Print the recordings, exchanges and media files that nothing uses, and remove them; return the exit code 0.
 
     Raises CommandFailed if the run of the tests does not show which recordings they use. Raises UsageFailed for a
     folder that does not contain the tests' recordings.
@@ -72,8 +80,12 @@ def run(given: argparse.Namespace) -> int:
     for path, lines in unplayed.items():
         places = f"{plural(len(lines), 'line')} {', '.join(map(str, lines))}"
         say(f"unused  {_shown(path)}: {counted(len(lines), 'exchange')} ({places})")
-    counts = {"recording": len(unused), "exchange": sum(map(len, unplayed.values()))}
-    what = " and ".join(counted(count, noun) for noun, count in counts.items() if count)
+    media = media_without_use(within, unused)
+    for path in media:
+        say(f"unused  {_shown(path)}: no line of its recording names it")
+    counts = {"recording": len(unused), "exchange": sum(map(len, unplayed.values())), "media file": len(media)}
+    *others, last = [counted(count, noun) for noun, count in counts.items() if count] or [""]
+    what = " and ".join(filter(None, [", ".join(others), last]))
     if not what:
         say("Nothing to remove.")
         return 0
@@ -85,6 +97,7 @@ def run(given: argparse.Namespace) -> int:
             remove_recording(path, use.folder)
         for path, lines in unplayed.items():
             remove_exchanges(path, lines)
+        remove_media(media)
     except OSError as error:
         raise CommandFailed(
             f"{error.filename}: {error.strerror or error}; what stands before it in the list above was removed. Mend "
@@ -150,7 +163,7 @@ def _plan(use: Use, within: Path) -> tuple[list[Path], dict[Path, Sequence[int]]
         if path in named:
             kept[path] = f"{named[path]} names it"
         elif usual != path and usual.exists() and usual not in unused:
-            kept[path] = f"a test that did not pass recorded it, and {usual.name} is in use"
+            kept[path] = f"{why_not_played(path)}, and {usual.name} is in use"
     lines = {path: lines for name, lines in use.left.items() if lines and is_within(path := Path(name))}
     return [path for path in unused if path not in kept], lines, kept
 

@@ -15,7 +15,6 @@ from converse_harness.json_values import is_object, parsed_json
 from converse_harness.recordings.format import media
 from converse_harness.recordings.format.lines import Line
 from converse_harness.recordings.format.read import read
-from converse_harness.recordings.names import FAILED_SUFFIX, SUFFIX
 from converse_harness.recordings.record.write import store
 
 FORMAT: Final = "converse-use"
@@ -108,15 +107,6 @@ def _sources(root: Path) -> Iterator[Path]:
                     yield path
 
 
-def usual_path(path: Path) -> Path:
-    """For the recording of a failed test, return the path of the test's usual recording.
-
-    Any other path is returned unchanged.
-    """
-    name = path.name.removesuffix(FAILED_SUFFIX)
-    return path if name == path.name else path.with_name(name + SUFFIX)
-
-
 def remove_exchanges(path: Path, lines: Collection[int]) -> int:
     """Remove the exchanges whose calls are on the lines with these numbers, and return how many were removed.
 
@@ -129,11 +119,28 @@ def remove_exchanges(path: Path, lines: Collection[int]) -> int:
     for number, exchange in enumerate(kept, 1):
         call, *answer = exchange.lines()
         made += [{**call, "call": number}, *answer]
-    text = store(path, made)
+    store(path, made)
     folder = path.parent / media.folder_of(path)
-    for each in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if f'"{folder.name}/{each.name}"' not in text:
-            each.unlink()
-    with suppress(OSError):  # `rmdir` fails if the folder is missing or not empty
-        folder.rmdir()
+    if folder.is_dir():
+        remove_media(media.unreferenced(folder))
     return len(session.exchanges) - len(kept)
+
+
+def media_without_use(within: Path, removed: Collection[Path]) -> list[Path]:
+    """Return the media files in a folder of recordings to which no line of their recording refers.
+
+    The media of the recordings `removed` are left out, because they are removed with these. Raises OSError.
+    """
+    folders = sorted(within.rglob(f"*{media.FOLDER_SUFFIX}"))
+    of_removed = {path.parent / media.folder_of(path) for path in removed}
+    found = (media.unreferenced(each) for each in folders if each.is_dir() and each not in of_removed)
+    return [file for files in found for file in files]
+
+
+def remove_media(files: Collection[Path]) -> None:
+    """Remove media files, and their folders if they are empty then. Raises OSError."""
+    for each in files:
+        each.unlink(missing_ok=True)
+    for folder in {each.parent for each in files}:
+        with suppress(OSError):  # `rmdir` fails if the folder is not empty
+            folder.rmdir()

@@ -63,6 +63,8 @@ class RecordedTests:
         run, self._run = self._run, None
         if run is not None and written:
             run.end(failed=failed)
+        elif run is not None:
+            run.forget()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(

@@ -19,6 +19,7 @@ _ARGUMENTS: Final = {
     "match": '"order", "exact", "shape" (the default) or a function: which recorded exchange answers a call',
     "pace": '"recorded", or what the recorded pauses are multiplied by: 0 (the default) is none',
     "ignore": 'paths of what does not count in requests, such as ["system", "toolConfig.tools[*].description"]',
+    "keep_files": "whether the files in requests are kept beside the recording, and not their SHA-256 alone",
 }
 """The arguments of the marker `converse_recording`, and their meanings. `name` may also be positional."""
 

@@ -54,12 +54,12 @@ def old_recording(config: pytest.Config, unused: Unused, new: Path, call: Call) 
 
     `call` is the first call of the test.
     """
-    wanted = {rule: key(rule, asked_by(call)) for rule in _RULES}
+    wanted = {rule: key(rule, asked_by(call).by_digest) for rule in _RULES}
     found = list[tuple[int, float, Path]]()
     without_test = [*_without_test(config, unused)]
     for path in without_test[:_READ]:
         with suppress(DamagedData, OSError):
-            requests = [asked_in(exchange) for exchange in open_file(path).exchanges]
+            requests = [asked_in(exchange).by_digest for exchange in open_file(path).exchanges]
             likeness = SequenceMatcher(None, str(path), str(new)).ratio()
             for number, rule in enumerate(_RULES):
                 if any(key(rule, each) == wanted[rule] for each in requests):

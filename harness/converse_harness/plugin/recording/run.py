@@ -29,7 +29,13 @@ from converse_harness.plugin.settings import (
 from converse_harness.recordings import names
 from converse_harness.recordings.play.play import Recording
 from converse_harness.recordings.record.write import SessionWriter
-from converse_harness.recordings.session import MissingRecording, Unrecorded, open_session, save_or_set_aside
+from converse_harness.recordings.session import (
+    MissingRecording,
+    Unrecorded,
+    begin_journal,
+    open_session,
+    save_or_set_aside,
+)
 from converse_harness.shell import quoted
 from converse_harness.words import counted
 
@@ -40,7 +46,7 @@ _MISSING: Final = """
 {aside}"""
 
 _ASIDE: Final = """
-{failed} is what it recorded when it did not pass; rename it if it is good after all.
+{file}: {why}. Rename it if it is good after all.
 A line *{suffix} in .gitignore keeps such files out of commits."""
 
 _SECOND: Final = """
@@ -168,6 +174,11 @@ class RecordingRun:
         if self.again and isinstance(error, DamagedData):
             error.add_note(_DAMAGED.format(again=self.again))
 
+    def forget(self) -> None:
+        """Discard the new exchanges: the test ran once more, and its first run is what was recorded."""
+        if self.writer is not None and self.writer.journal is not None:
+            self.writer.journal.close()
+
     def end(self, *, failed: bool) -> None:
         """Save the new exchanges, and add lines to pytest's summary.
 
@@ -221,7 +232,8 @@ def begin(item: pytest.Item, tally: Tally) -> RecordingRun:
 
 
 def _opened(item: pytest.Item, tally: Tally) -> RecordingRun:
-    config, how = item.config, arguments_of(item)
+    config = item.config
+    how = {"keep_files": config.getini("converse_keep_files"), **arguments_of(item)}
     path = tally.owners.path_of(item, how.pop("name", None))
     mode = one_of("mode", chosen(config, "record"), names.MODES)
     first, was_there = tally.owners.owner(path, item)
@@ -236,8 +248,11 @@ def _opened(item: pytest.Item, tally: Tally) -> RecordingRun:
     try:
         opened = open_session(path, "once" if second else mode, again=again, redaction=tally.redaction, **how)
     except MissingRecording:
-        failed = relative(names.failed_path(path), config.invocation_params.dir)
-        aside = _ASIDE.format(failed=failed, suffix=names.FAILED_SUFFIX) if names.failed_path(path).exists() else ""
+        aside = "".join(
+            _ASIDE.format(file=relative(file, config.invocation_params.dir), why=why, suffix=suffix)
+            for suffix, why in names.NOT_PLAYED.items()
+            if (file := path.with_name(path.name.removesuffix(names.SUFFIX) + suffix)).exists()
+        )
         text = _MISSING.format(test=item.nodeid, quoted=_quoted(config, item.nodeid), aside=aside)
         run.refused, run.may_be_renamed = (f"has no reply: {here} is not there.", text), True
         return run
@@ -245,6 +260,8 @@ def _opened(item: pytest.Item, tally: Tally) -> RecordingRun:
         error.add_note(_DAMAGED.format(again=again))
         raise
     if opened.writer is not None:
+        said = begin_journal(opened.writer)
+        tally.noted.remarks += (text.replace(f"{config.rootpath}{os.sep}", "") for text in said)
         run.note = _NO_ACCOUNT.format(setting=record_setting(config))
     elif second and mode == "new_episodes":
         run.note = _NOT_RECORDED.format(first=first, path=here)

@@ -147,7 +147,8 @@ class Tally:
             yield f"{_PREFIX}{counted(len(unused), 'recording is', 'recordings are')} not used by any test:"
         commands = set[str]()
         for path in unused:
-            aside = " (of a test that did not pass)" if path.name.endswith(names.FAILED_SUFFIX) else ""
+            why = names.why_not_played(path)
+            aside = f" ({why})" if why else ""
             test, command = facts.moves.get(shown(self._config, path), ("", ""))
             how = "by the same command" if command in commands else f"if that was renamed: {command}"
             moved = f": it matches {test}, which has none; {how}" if test else ""

@@ -51,9 +51,12 @@ class Unused:
     waits: bool
 
     def recordings(self, *, failed: bool = False) -> list[Path]:
-        """Return the recordings that no collected test and no other code used. `failed` adds those of failed tests."""
+        """Return the recordings that no collected test and no other code used.
+
+        `failed` adds the files that no test plays: recordings of failed tests, and journals.
+        """
         files = folder(self.config).rglob(f"*{names.SUFFIX}")
-        files = (path for path in files if failed or not path.name.endswith(names.FAILED_SUFFIX))
+        files = (path for path in files if failed or not names.why_not_played(path))
         return sorted(path for path in files if names.identity(path) not in self.facts.used and _is_recording(path))
 
     def why_unknown(self) -> str:

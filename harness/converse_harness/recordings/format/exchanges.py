@@ -134,12 +134,14 @@ class RecordedExchange:
 class RecordedSession:
     """The content of a file: its header line and its exchanges.
 
-    If `has_masks` is false, no exchange contains a masked secret.
+    If `has_masks` is false, no exchange contains a masked secret. If `has_digests` is false, no request contains the
+    digest of a file.
     """
 
     header: Line
     exchanges: tuple[RecordedExchange, ...]
     has_masks: bool = True
+    has_digests: bool = True
 
 
 PLACEHOLDER: Final = re.compile(r"[*<>\[\]{}]|redact|mask|filtered|x{6}", re.IGNORECASE)

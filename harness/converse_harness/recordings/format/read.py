@@ -10,6 +10,7 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, NoReturn, cast
@@ -20,6 +21,7 @@ from converse_harness.recordings.format import media
 from converse_harness.recordings.format.check import is_newer, line_problems, problems_after, problems_of, violations
 from converse_harness.recordings.format.exchanges import Answer, RecordedExchange, RecordedSession
 from converse_harness.recordings.format.lines import DEEPEST, FORMAT, VERSION, Line, Problem, said
+from converse_harness.recordings.format.other_files import broken_link, other_file
 from converse_harness.recordings.format.shared_parts import MissingPart, Parts, exchanges_in
 
 _MEND: Final = "Mend the line, or record the session again."
@@ -55,7 +57,14 @@ def read(path: Path, *, legal: bool = True) -> RecordedSession:
 
 def text_of_file(path: Path) -> str:
     """Return the text of a file. Raises DamagedRecording, and OSError for a file that cannot be read."""
-    data = path.read_bytes()
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        if (other := broken_link(path)) is not None:
+            raise DamagedRecording(path, 1, *other) from None
+        raise
+    if (other := other_file(data, path.name)) is not None:
+        raise DamagedRecording(path, 1, *other)
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -71,9 +80,9 @@ def parse(text: str, path: object = "<recording>", *, legal: bool = True, media_
     the content of these files.
     """
     rows = Rows(text, path)
-    lines = [*map(rows.line if media_files else rows.as_written, rows.numbers)]
+    lines = [*map(rows.line if media_files else rows.without_media, rows.numbers)]
     _refuse(problems_of(lines), path)
-    session = session_of(lines)
+    session = replace(session_of(lines), has_digests=media.has_digests(text))
     if legal:
         _refuse((each for exchange in session.exchanges for each in violations(exchange, session.header)), path)
     return session
@@ -121,7 +130,7 @@ class Rows:
             self.texts.pop()
         if not self.texts:
             raise DamagedRecording(path, 1, "the file is empty.", "Record the session again.")
-        self._has_media = media.MARK in text
+        self._has_media = media.has_marks(text)
         self.header = self.as_written(1)
         _check_header(self.header, path)
 
@@ -154,6 +163,14 @@ class Rows:
             return media.put_back(line, Path(str(self.path)).parent)
         except media.DamagedMedia as error:
             raise DamagedRecording(self.path, number, str(error)) from error
+
+    def without_media(self, number: int) -> Line:
+        """Return the JSON object on the line with this number, with references to its media files as they are written.
+
+        Raises DamagedRecording.
+        """
+        line = self.as_written(number)
+        return media.with_digests(line) if self._has_media else line
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -237,7 +254,8 @@ def open_text(text: str, path: object = "<recording>") -> RecordedSession:
     file = _OpenFile(text, path)
     if not file.is_usual:
         return parse(text, path)
-    return RecordedSession(file.header, tuple(file.exchanges()), has_masks='"masked"' in text)
+    masks, digests = '"masked"' in text, media.has_digests(text)
+    return RecordedSession(file.header, tuple(file.exchanges()), has_masks=masks, has_digests=digests)
 
 
 class _OpenFile(Rows):

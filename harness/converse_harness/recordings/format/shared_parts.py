@@ -14,7 +14,7 @@ from typing import Any, Final
 from converse_harness.errors import ConverseHarnessError, DamagedData
 from converse_harness.json_values import canonical, is_array, is_object, mapped, member_of, object_of
 from converse_harness.recordings.format.lines import ANSWER, MESSAGE, PART_MEMBERS, Line, event_as_sent, said
-from converse_harness.recordings.format.media import MARK
+from converse_harness.recordings.format.media import has_marks
 from converse_harness.stream.assemble import assemble
 from converse_harness.stream.grammar import StreamOrder
 
@@ -35,7 +35,7 @@ def written_once(lines: Sequence[Line]) -> list[Line]:
     {'t': 1, 'status': 500}
     """
     header = [line for line in lines[:1] if "call" not in line]
-    names = _Names()
+    names = Names()
     return [*header, *(line for _, exchange in exchanges_in(lines) for line in names.written(exchange))]
 
 
@@ -49,8 +49,12 @@ def exchanges_in(lines: Sequence[Line]) -> Iterator[tuple[int, Sequence[Line]]]:
             yield start, lines[start:end]
 
 
-class _Names:
-    """The names of the parts that are already written to a file. A part is a message, a system prompt or the tools."""
+class Names:
+    """The names of the parts that are already written to a file. A part is a message, a system prompt or the tools.
+
+    The parts of an exchange count as written as soon as `written` has yielded its lines. If these lines are then not
+    written, call `forget`.
+    """
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], str] = {}
@@ -74,6 +78,15 @@ class _Names:
             call |= {"request": left} if left else {}
         yield from (*parts, call, *answer)
 
+    def forget(self) -> None:
+        """Forget all parts, so that later exchanges refer to no line that is not in the file. Names are not reused."""
+        self._known.clear()
+        self._answers.clear()
+
+    def forget_last_answer(self) -> None:
+        """Let no later exchange refer to the answer of the last one, because other lines than these are written."""
+        self._answers.pop()
+
     def _name(self, kind: str, value: Any, parts: list[Line]) -> str:
         """Return the name of the part with this kind and this value. If the part is new, append its line to `parts`."""
         key = kind, canonical(value)
@@ -91,7 +104,7 @@ class _Names:
         for exchange in before:
             message = message_of(exchange)
             text = "" if message is None else canonical(message)
-            if text and MARK not in text:
+            if text and not has_marks(text):
                 self._known.setdefault((MESSAGE, text), f"{ANSWER} {exchange[0]['call']}")
 
 

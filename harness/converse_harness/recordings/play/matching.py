@@ -26,6 +26,7 @@ from converse_harness.json_values import (
 from converse_harness.recordings.chance import APPLICATION, LINKS
 from converse_harness.recordings.format.exchanges import RecordedExchange
 from converse_harness.recordings.format.lines import FORMS, KINDS, request_members
+from converse_harness.recordings.format.media import request_by_digest
 from converse_harness.secrets.kinds import ACCOUNT_IN_ARN
 from converse_harness.secrets.mask import MASK, STAND_IN, compiled
 from converse_harness.secrets.process import own_secrets
@@ -172,6 +173,11 @@ class MatchKey:
         """
         body = self.request if is_object(self.request) else {} if self.request is None else {"body": self.request}
         return {"operation": self.operation, **self.labels, **body}
+
+    @property
+    def by_digest(self) -> MatchKey:
+        """A copy of this match key with digests in place of the bytes of files in the request."""
+        return replace(self, request=request_by_digest(self.request, self.operation))
 
     def with_conversation(self, conversation: Mapping[str, Any]) -> MatchKey:
         """Return a copy of this match key with `conversation` in place of its own."""

@@ -6,7 +6,7 @@ import inspect
 import re
 import warnings
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -43,21 +43,27 @@ if TYPE_CHECKING:
 class Requests:
     """The requests of a recording's exchanges, and those of calls, in the form in which they are compared: as they are.
 
-    Exchanges are named by their index in the recording.
+    Exchanges are named by their index in the recording. If an exchange of the recording has digests of files, the files
+    in all requests are compared by their digests.
     """
 
-    def __init__(self, exchanges: Sequence[RecordedExchange], ignored: IgnoredParts) -> None:
-        self._exchanges = exchanges
+    def __init__(self, session: RecordedSession, ignored: IgnoredParts) -> None:
+        self._exchanges = session.exchanges
         self._ignored = ignored
+        self._by_digest = session.has_digests
         self._keys: dict[tuple[Match, int], str] = {}
 
     def of(self, number: int) -> MatchKey:
         """Return the match key of an exchange."""
-        return self._ignored.left_out_of(asked_in(self._exchanges[number]))
+        return self._compared(asked_in(self._exchanges[number]))
 
     def of_call(self, call: Call) -> MatchKey:
         """Return the match key of a call."""
-        return self._ignored.left_out_of(asked_by(call))
+        return self._compared(asked_by(call))
+
+    def _compared(self, asked: MatchKey) -> MatchKey:
+        left = self._ignored.left_out_of(asked)
+        return left.by_digest if self._by_digest else left
 
     def key(self, rule: Match, number: int) -> str:
         """Return the text that `rule` compares for an exchange. Each text is computed only once."""
@@ -73,10 +79,8 @@ class MaskedRequests(Requests):
     In calls, the user's replacements in `redaction` are made too.
     """
 
-    def __init__(
-        self, exchanges: Sequence[RecordedExchange], ignored: IgnoredParts, redaction: Redaction | None
-    ) -> None:
-        super().__init__(exchanges, ignored)
+    def __init__(self, session: RecordedSession, ignored: IgnoredParts, redaction: Redaction | None) -> None:
+        super().__init__(session, ignored)
         self._redaction = redaction
 
     def of(self, number: int) -> MatchKey:
@@ -111,8 +115,8 @@ class Recording:
     """The requests as they are recorded."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "plain", Requests(self.exchanges, self.ignored))
-        object.__setattr__(self, "masked", MaskedRequests(self.exchanges, self.ignored, self.redaction))
+        object.__setattr__(self, "plain", Requests(self.session, self.ignored))
+        object.__setattr__(self, "masked", MaskedRequests(self.session, self.ignored, self.redaction))
 
     def queue(self, name: str) -> Queue:
         """Return a new queue with all exchanges of the recording, all of them unplayed."""

@@ -68,6 +68,8 @@ class CapturedExchange:
     running: bool = False
     any_request: bool = False
     """True if only the answer is known, and of the request at most the path with the model id."""
+    lines: list[Line] = field(default_factory=list[Line], init=False)
+    """The lines that `keep_lines` has made; empty before."""
 
     @property
     def body(self) -> bytes:
@@ -104,9 +106,18 @@ class CapturedExchange:
 def exchange_lines(captured: CapturedExchange, number: int) -> list[Line]:
     """Return the lines of one exchange. `number` is the number of the call, from 1.
 
-    If AWS could not have sent this answer, the line of the call gets the key `faults`.
+    If AWS could not have sent this answer, the line of the call gets the key `faults`. The lines must not be changed.
     """
-    return with_faults([_call_line(captured, number), *_answer_lines(captured)])
+    lines = captured.lines or with_faults([_call_line(captured, number), *_answer_lines(captured)])
+    return [lines[0] | {"call": number}, *lines[1:]]
+
+
+def keep_lines(captured: CapturedExchange) -> None:
+    """Make the lines of an exchange that has ended, and keep them for later calls of `exchange_lines`.
+
+    A session makes all its lines when it ends. So to keep them needs memory earlier, and not more of it.
+    """
+    captured.lines = exchange_lines(captured, 1)
 
 
 def with_faults(lines: Sequence[Line]) -> list[Line]:

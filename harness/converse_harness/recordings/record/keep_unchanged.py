@@ -8,6 +8,7 @@ from converse_harness.json_values import canonical
 from converse_harness.recordings.chance import EVERY, RECORDER, corresponding, normalised, outline, renamed
 from converse_harness.recordings.differences import aligned
 from converse_harness.recordings.format.lines import ONE_OF, Line, without_contradiction
+from converse_harness.recordings.format.media import by_digest
 from converse_harness.recordings.format.shared_parts import exchanges_in
 from converse_harness.stream.assemble import runs
 
@@ -17,8 +18,9 @@ def with_kept(old: Sequence[Line], new: Sequence[Line]) -> list[Line]:
 
     `old` and `new` are the lines of two recordings of one session; each call's line must contain its whole request. A
     line is unchanged if it differs only by chance (CHANCE lists how); the successive deltas of one text count as one
-    line. The ids of the old session replace those of the new session everywhere. If all lines are unchanged, the old
-    header is kept, too.
+    line. The line of a call is also unchanged if the old one has the bytes of a file and the new one its digest. The
+    ids of the old session replace those of the new session everywhere. If all lines are unchanged, the old header is
+    kept, too.
 
     >>> call = {"call": 1, "operation": "Converse", "modelId": "m"}
     >>> old = [{"recorded": "2025"}, call, {"t": 7, "status": 200, "requestId": "a", "body": {}}]
@@ -28,7 +30,7 @@ def with_kept(old: Sequence[Line], new: Sequence[Line]) -> list[Line]:
     if not old:
         return [*new]
     before, after = ([exchange for _, exchange in exchanges_in(lines)] for lines in (old, new))
-    pairs = aligned(before, after, outline, _without_request)
+    pairs = aligned(before, after, _outline, _without_request)
     names = corresponding(before, after, pairs)
     made = [*new[:1]]
     for pair in pairs:
@@ -40,10 +42,14 @@ def with_kept(old: Sequence[Line], new: Sequence[Line]) -> list[Line]:
             made += [call, *answer]
             continue
         old_call, *old_answer = before[pair.old]
-        same = _of_call(call) == _of_call(old_call)
+        same = _of_call(call) in (_of_call(old_call), _of_call(by_digest(old_call)))
         made += [old_call | {"call": call["call"]} if same else call, *_answer(old_answer, answer)]
     headers = [{key: value for key, value in lines[0].items() if key not in RECORDER} for lines in (old, made)]
     return [*old[:1], *made[1:]] if made[1:] == list(old[1:]) and headers[0] == headers[1] else made
+
+
+def _outline(exchange: Sequence[Line]) -> str:
+    return outline([by_digest(line) for line in exchange])
 
 
 def _without_request(exchange: Sequence[Line]) -> str:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
-import sys
-import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from secrets import token_hex
-from typing import Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from converse_harness.endpoint import AnsweredExchange, Endpoint
 from converse_harness.endpoint.call import Call, CallOutcome, ForwardedAnswer, ForwardedCall
@@ -26,12 +23,13 @@ from converse_harness.errors import SecretFound, StreamOrderError
 from converse_harness.literals import StopReason
 from converse_harness.recordings.format.exchanges import OPTIONS, RecordedExchange, reply_of
 from converse_harness.recordings.format.lines import FORMAT, VERSION, Line, dump
-from converse_harness.recordings.format.media import set_aside
+from converse_harness.recordings.format.media import by_digest, set_aside
 from converse_harness.recordings.format.read import DamagedRecording, parse, read
 from converse_harness.recordings.format.shared_parts import exchanges_in, written_once
 from converse_harness.recordings.leaks import scan
 from converse_harness.recordings.record.captured import CapturedExchange, before_request, exchange_lines, with_faults
 from converse_harness.recordings.record.keep_unchanged import with_kept
+from converse_harness.recordings.record.locks import locked_folder
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.reply.body import EventsBody, MessageBody, summarize_body
 from converse_harness.reply.reply import Reply
@@ -42,6 +40,9 @@ from converse_harness.stream.assemble import assemble
 from converse_harness.stream.delivery import SentChunks
 from converse_harness.stream.http import HttpResponse
 from converse_harness.words import and_more, counted
+
+if TYPE_CHECKING:
+    from converse_harness.recordings.record.journal import Journal
 
 _SHOWN: Final = 10
 """The maximum number of secrets that a report lists."""
@@ -80,30 +81,36 @@ class SafeLines(NamedTuple):
     left_out: tuple[LeftOut, ...] = ()
 
 
-def safe_lines(lines: Sequence[Line], redaction: Redaction, kept: int = 0) -> SafeLines:
+def safe_lines(
+    lines: Sequence[Line], redaction: Redaction, kept: int = 0, accounts: dict[str, str] | None = None
+) -> SafeLines:
     """Return the lines of a file without secrets. The first `kept` lines are in the file already and never left out.
 
-    `redaction` makes the replacements.
+    `redaction` makes the replacements. The lines of parts before a call are written or left out with the call. If a
+    file is given piece by piece, `accounts` holds the stand-ins of the account ids of the earlier pieces.
     """
     own = own_secrets()
-    redacted = redaction.redacted(lines, kept, own)
+    redacted = redaction.redacted(lines, kept, own, accounts)
     made, masked = redacted.lines, redacted.unexpected
     if not redacted.found and made == lines:
         return SafeLines(made)
     found = [leak for leak in scan(made, own) if leak.line > kept]
-    written, places, left_out = made[:1], list[Leak](), list[LeftOut]()
+    written, places, left_out, begin = made[:1], list[Leak](), list[LeftOut](), 1
     for number, (index, exchange) in enumerate(exchanges_in(made)):
-        numbers = range(index + 1, index + 1 + len(exchange))
+        parts, begin = made[begin:index], index + len(exchange)
+        numbers = range(index + 1 - len(parts), begin + 1)
         leaks = tuple(leak for leak in found if leak.line in numbers)
         if leaks:
             asked = exchange[0].get("operation") or exchange[0].get("method")
             left_out.append(LeftOut(number, str(asked), leaks))
             continue
-        here = [replace(leak, line=leak.line + len(written) - index) for leak in masked if leak.line in numbers]
+        here = [
+            replace(leak, line=leak.line + len(parts) + len(written) - index) for leak in masked if leak.line in numbers
+        ]
         call, *answer = with_faults(exchange)
         masks = list(dict.fromkeys([*call.get("masked", ()), *map(str, here)]))
         call = before_request(call, {"masked": masks}) if masks else call
-        written += [call | {"call": number + 1 - len(left_out)}, *answer]
+        written += [*parts, call | {"call": number + 1 - len(left_out)}, *answer]
         places += here
     return SafeLines(written, tuple(places), tuple(left_out))
 
@@ -235,48 +242,6 @@ def store(path: Path, lines: Sequence[Line]) -> str:
     return text
 
 
-if sys.platform == "win32":
-    import msvcrt
-
-    @contextmanager
-    def _locked(folder: Path) -> Generator[None, None, None]:
-        """Lock a file in the temporary folder, because Windows cannot lock folders. This file is never removed."""
-        digest = hashlib.sha256(str(folder.resolve()).casefold().encode()).hexdigest()[:16]
-        name = Path(tempfile.gettempdir(), f"converse-harness-{digest}.lock")
-        with os.fdopen(os.open(name, os.O_RDWR | os.O_CREAT | os.O_BINARY), "r+b") as file:
-            is_locked = False
-            while not is_locked:
-                with suppress(OSError):  # msvcrt.locking raises OSError after ten seconds; the loop then tries again
-                    msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
-                    is_locked = True
-            try:
-                yield
-            finally:
-                os.lseek(file.fileno(), 0, os.SEEK_SET)
-                msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
-
-else:
-    import fcntl
-
-    @contextmanager
-    def _locked(folder: Path) -> Generator[None, None, None]:
-        """Lock a folder against other processes and threads. The system removes the lock if the process ends.
-
-        The lock is on the folder itself: no lock file is left behind, and no locked file is ever removed.
-        """
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            # A network file system may have no such locks. Files are still replaced atomically there, but if two
-            # processes add to one file at the same time, one may overwrite the exchanges of the other.
-            with suppress(OSError):
-                fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
-        finally:
-            with suppress(OSError):  # an error does no harm: closing the folder also unlocks it
-                fcntl.flock(handle, fcntl.LOCK_UN)
-            os.close(handle)
-
-
 _UNANSWERED: Final = HttpResponse(0, (), ())
 
 
@@ -290,13 +255,24 @@ class ForwardedExchange(Exchange):
     """Always empty, because the real service sends the answer."""
     taken: SentChunks = field(default_factory=SentChunks)
     """Always empty, because `captured` contains the sent chunks."""
+    journal: Journal | None = None
 
     def ended(self, outcome: CallOutcome) -> None:
-        """Store how the answer ended; only the first call of this method counts."""
+        """Store how the answer ended, and add it to the journal; only the first call of this method counts."""
         if self.call.answered.outcome == "still running":
             self.captured.running = False  # first, because the live page reads nothing of a call that is over
             self.call.answered.end(outcome)
             self.call.release()
+            if self.journal is not None:
+                self.journal.add(self.captured)
+
+
+def lines_to_write(captured: CapturedExchange, number: int, *, keep_files: bool) -> list[Line]:
+    """Return the lines of an exchange, before secrets are masked. Without `keep_files`, files in its request are
+    digests.
+    """
+    made = exchange_lines(captured, number)
+    return made if keep_files else list(map(by_digest, made))
 
 
 class _CapturedAnswer(ForwardedAnswer):
@@ -351,7 +327,8 @@ class SessionWriter:
     number of times. `header` makes the first line. If `keeps` is true, `before` contains the exchanges of the old file;
     `save` first reads them again, because another process may have added some. `redaction` makes the replacements. If
     neither `keeps` nor `exact` is true, `save` keeps an old line where the new line differs from it only in padding,
-    times or ids.
+    times or ids. If `keep_files` is true, files in requests are kept beside the recording, otherwise their digests. The
+    `journal` gets each exchange when it ends.
     """
 
     path: Path
@@ -361,8 +338,10 @@ class SessionWriter:
     captured: list[CapturedExchange] = field(default_factory=list[CapturedExchange])
     exact: bool = False
     header: Callable[[], Line] = header
+    keep_files: bool = False
     written: SafeLines = field(default_factory=lambda: SafeLines([]))
     """The result of the last save: lines, places of masks, and exchanges left out."""
+    journal: Journal | None = None
     _own: Counter[str] = field(default_factory=Counter[str])
     """The exchanges, as text, that this writer added to a file when `keeps` is true."""
     _replaced: dict[Path, list[Line]] = field(default_factory=dict[Path, list[Line]])
@@ -380,7 +359,7 @@ class SessionWriter:
             self.captured.append(captured)
         call.keep(CapturedExchange, captured)
         call.keep(ForwardedAnswer, _CapturedAnswer(captured, call.number))
-        return ForwardedExchange(call, captured)
+        return ForwardedExchange(call, captured, journal=self.journal)
 
     def lines(self) -> SafeLines:
         """Return the redacted lines of the file: the header, the exchanges in `before`, and the captured exchanges.
@@ -390,7 +369,7 @@ class SessionWriter:
         lines = [self.header(), *(line for exchange in self.before for line in exchange.lines())]
         kept = len(lines)
         for number, captured in enumerate(self.answered, len(self.before) + 1):
-            lines += exchange_lines(captured, number)
+            lines += lines_to_write(captured, number, keep_files=self.keep_files)
         return safe_lines(lines, self.redaction, kept)
 
     @property
@@ -416,7 +395,7 @@ class SessionWriter:
         given = path or self.path
         path = given if given.is_absolute() else self._folder / given.name
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(path.parent):
+        with locked_folder(path.parent):
             keeps = self.keeps and given == self.path
             if keeps and path.exists():
                 self.before = _without(read(path).exchanges, self._own)

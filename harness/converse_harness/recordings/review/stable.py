@@ -19,7 +19,7 @@ from converse_harness.recordings.chance import ids_in, normalised, numbers
 from converse_harness.recordings.format.exchanges import RecordedExchange
 from converse_harness.recordings.format.lines import ONE_OF, Line, event_of
 from converse_harness.recordings.format.shared_parts import message_of
-from converse_harness.recordings.review.timeline import block_rows, json_line
+from converse_harness.recordings.review.timeline import block_rows, file_in_words, json_line
 from converse_harness.stream.grammar import StreamOrder, is_exception
 
 StableRow = tuple[str, str]
@@ -428,7 +428,7 @@ def _is_plain(block: Mapping[str, Any]) -> bool:
         case {"toolResult": {"toolUseId": str(), "content": [{"text": str(), **other}], **more}}:
             return len(block) == 1 and not other and more.keys() <= {"status"}
         case _:
-            return False
+            return [*map(bool, map(file_in_words, block.values()))] == [True]
 
 
 def _shortened(text: str) -> str:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, Final, NamedTuple
 
 from converse_harness.bedrock.guardrails import POLICIES
 from converse_harness.json_values import is_array, is_object, json_text, member_of, object_of, objects_of, parsed_json
+from converse_harness.recordings.digest import FileDigest, with_short_digests
 from converse_harness.recordings.format.exchanges import RecordedExchange
 from converse_harness.recordings.format.lines import Line, body_bytes, event_of
 from converse_harness.stream.grammar import is_exception
@@ -30,8 +30,9 @@ _COUNTED: Final = {
 """Maps each member of `usage` to its label in the row "usage"."""
 
 
-json_line: Final = partial(json_text, indent=None)
-"""Returns the JSON text of a value on one line."""
+def json_line(value: Any) -> str:
+    """Return the JSON text of a value on one line, with short digests of files."""
+    return with_short_digests(json_text(value, indent=None))
 
 
 class Piece(NamedTuple):
@@ -174,7 +175,15 @@ def block_rows(content: object, at: int | None, label: str = "text") -> Iterator
                 yield from (_row("citation", at, _cited(each)) for each in objects_of(cited.get("citations")))
                 yield _row(label, at, _texts(cited.get("content"), ""))
             case _:
-                yield from (_row(name, at, json_line(value)) for name, value in block.items())
+                yield from (_row(name, at, file_in_words(value) or json_line(value)) for name, value in block.items())
+
+
+def file_in_words(value: object) -> str:
+    """Return the name, the format and the digest of a file; "" for any other value of a content block."""
+    data = member_of(value, "source", "bytes")
+    if not isinstance(data, FileDigest) or not is_object(value) or not value.keys() <= {"name", "format", "source"}:
+        return ""
+    return with_short_digests(" ".join(str(each) for each in (*map(value.get, ("name", "format")), data) if each))
 
 
 def _tool_use(use: Mapping[str, Any], given: object, at: int | None) -> TimelineRow:
