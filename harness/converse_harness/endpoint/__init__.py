@@ -25,6 +25,7 @@ from converse_harness.endpoint.stage import Exchange, Source, Stage, StageHooks
 from converse_harness.endpoint.stages import STAGES
 from converse_harness.endpoint.usage import count_tokens
 from converse_harness.errors import (
+    CallError,
     ConverseHarnessError,
     DamagedData,
     RefusedRequest,
@@ -32,6 +33,7 @@ from converse_harness.errors import (
     UnusedReplies,
 )
 from converse_harness.faults.model import Transport
+from converse_harness.left_behind import LEFT_BEHIND
 from converse_harness.notes import Note
 from converse_harness.reply.body import ErrorBody
 from converse_harness.reply.operation_output import OperationOutput
@@ -63,6 +65,10 @@ _GATEWAY_STATUS: Final = {"SerializationException": 400, "UnknownOperationExcept
 
 The second one is the fake's own error, for an operation of Bedrock that it cannot answer.
 """
+
+
+_INTERRUPTING: Final = frozenset({"asyncio", "eventlet", "gevent", "greenlet", "trio"})
+"""The packages whose exceptions interrupt a function from outside, although they are no subclasses of Exception."""
 
 
 def _call_all(
@@ -149,6 +155,10 @@ class Endpoint:
         self.transport: Transport | None = transport
         self.lock: AbstractContextManager[object] = nullcontext()
         """The lock under which calls arrive, and under which the script changes. A Fake replaces it by a real lock."""
+        self.awaits_call = False
+        """Whether the test has opened this fake itself, and does not know that it got no call."""
+        self.looks_at_calls = False
+        """Whether the test went through the calls when there was none."""
         self.attached: tuple[MakeStage, ...] = ()
         """What made the stages that came by `attach`."""
         self._built_in: list[Stage] = [make(self) for make in STAGES]
@@ -175,6 +185,9 @@ class Endpoint:
                 source = _first(sources, call)
             except Exception as error:  # noqa: BLE001 - an error of a condition or match function must fail the test
                 return self.fail(call, error)
+            except BaseException as error:
+                self._ended_by(error)
+                raise
         try:  # several calls at once, because a function of the user may make the reply
             answer = self._scripted(call, source) if isinstance(source, Slot) else None
             reply = self._reply(call, answer, refusal) if isinstance(answer, Reply) else None
@@ -194,6 +207,9 @@ class Endpoint:
                 response = self._without_reply(call, refusal)
         except Exception as error:  # noqa: BLE001 - what a scripted function raises must fail the test
             return self.fail(call, error, source)
+        except BaseException as error:
+            self._ended_by(error)
+            raise
         return self._answered(call, response)
 
     def receive(self, request: Request, *, operation: str | None = None) -> Call:
@@ -229,6 +245,17 @@ class Endpoint:
         call.answered.error = in_short(error, call)
         return self._answered(call, self._error(call, call.answered.error))
 
+    def _ended_by(self, error: BaseException) -> None:
+        """Add a problem if a function of the user ends the test, as pytest.fail does: its client may catch that.
+
+        An interrupt from outside, such as Ctrl-C or a timeout of gevent, is not the function's.
+        """
+        outside = type(error).__module__.partition(".")[0] in _INTERRUPTING
+        if not outside and not isinstance(error, KeyboardInterrupt | GeneratorExit):
+            problem = CallError(LEFT_BEHIND["function_ended"].told(kind=type(error).__name__, error=error))
+            problem.__cause__ = error
+            self.problems.append(problem)
+
     def note(self, call: Call, note: Note) -> None:
         """Add a note about a call."""
         notes = call.of(NotesOfCall)
@@ -242,20 +269,20 @@ class Endpoint:
         wanted = [wanted(call, refusal) for wanted in self._on.wanted]
         return any(wanted)  # every stage was asked
 
-    def leftovers(self, *, unused: bool = True) -> list[Exception]:
-        """Return the errors about what the test has prepared and not used, and the errors that stages add at the end.
+    def leftovers(self, *, unused: bool = True) -> list[Exception | Note]:
+        """Return the errors about what the test has prepared and not used, and what else stages add at the end.
 
-        Without `unused`, and if a stage is lenient, those of the class UnusedReplies are left out.
+        Without `unused`, and if a stage is lenient, errors of the class UnusedReplies are left out.
         """
         stages = self.stages
         allowed = not unused or any(stage.lenient for stage in stages)
         asked = [stage for stage in stages if not (allowed and stage.leaves_only_unused)]
         left = [each for stage in asked for each in stage.leftovers()]
         lines = [each for each in left if isinstance(each, str)]
-        errors = [each for each in left if not isinstance(each, str)]
+        others = [each for each in left if not isinstance(each, str)]
         if allowed:
-            return [each for each in errors if not isinstance(each, UnusedReplies)]
-        return [UnusedReplies(mask("\n".join(lines))), *errors] if lines else errors
+            return [each for each in others if not isinstance(each, UnusedReplies)]
+        return [UnusedReplies(mask("\n".join(lines))), *others] if lines else others
 
     @property
     def stages(self) -> list[Stage]:

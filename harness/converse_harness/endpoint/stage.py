@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from converse_harness.endpoint import Endpoint
     from converse_harness.endpoint.call import Call, CallOutcome
     from converse_harness.endpoint.script import Slot
+    from converse_harness.notes import Note
     from converse_harness.reply.reply import Reply
     from converse_harness.stream.delivery import SentChunks
     from converse_harness.stream.http import HttpResponse
@@ -136,11 +137,11 @@ class Stage:
     def forgotten(self, call: Call) -> None:
         """Drop what is stored of a call that leaves `endpoint.calls`, because of the setting `keep_calls`."""
 
-    def leftovers(self) -> Sequence[str | Exception]:
+    def leftovers(self) -> Sequence[str | Exception | Note]:
         """Return what the test has prepared and not used, and the errors that show only at the end of the test.
 
         All lines of text together become one UnusedReplies, which the setting `unused="allow"` leaves out. Any other
-        error fails the test.
+        error fails the test. A Note is told if there is no error.
         """
         return ()
 

@@ -13,7 +13,7 @@ from converse_harness.endpoint.expected_refusals.expected import ExpectedRefusal
 from converse_harness.endpoint.history.stage import History
 from converse_harness.endpoint.prompt_cache.stage import CacheOfFake, PromptCaching
 from converse_harness.endpoint.stage import Stage
-from converse_harness.endpoint.standing import Conditions, Recordings, RepliesInOrder, Rules
+from converse_harness.endpoint.standing import Conditions, ReadStreams, Recordings, RepliesInOrder, Rules
 
 STAGES: Final[tuple[type[Stage], ...]] = (
     History,
@@ -21,6 +21,7 @@ STAGES: Final[tuple[type[Stage], ...]] = (
     Conditions,
     Recordings,
     RepliesInOrder,
+    ReadStreams,
     AnswerFit,
     ExpectedRefusals,
     PromptCaching,

@@ -1,21 +1,27 @@
-"""The stages that every fake has: the rules of Bedrock, the script of the test, and the answers of recordings."""
+"""The stages that every fake has: Bedrock's rules, the script, the answers of recordings, and what was read of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final, Literal
 
 from converse_harness.bedrock.rules import Refusal, RuleRequest, notes_of, refusals_of
 from converse_harness.bedrock.rules.request import conversation_in
 from converse_harness.endpoint import failure_texts
 from converse_harness.endpoint.call import CONVERSATIONS, Call, ForwardedAnswer, NotesOfCall
-from converse_harness.endpoint.script import Slot
+from converse_harness.endpoint.script import Slot, scripted_in_short
 from converse_harness.endpoint.stage import Stage
-from converse_harness.errors import ConverseHarnessError, UnexpectedCall
+from converse_harness.errors import ConverseHarnessError, UnexpectedCall, UnusedReplies
+from converse_harness.left_behind import LEFT_BEHIND
 from converse_harness.notes import Note, count_unknown_model
+from converse_harness.reply.body import UNPACED, ErrorBody, EventsBody
 from converse_harness.reply.reply import Reply
+from converse_harness.secrets.mask import mask
+from converse_harness.stream.grammar import is_exception
 from converse_harness.stream.http import Chunk, HttpResponse
+from converse_harness.words import counted
 
 if TYPE_CHECKING:
     from converse_harness.endpoint import Endpoint
@@ -154,3 +160,90 @@ class RepliesInOrder(Stage):
         script = self.endpoint.script
         unused = script.unused()
         return (failure_texts.unused_replies(script, self.endpoint.calls, unused),) if unused else ()
+
+
+class ReadStreams(Stage):
+    """Tells at the end which streams were asked for and not read, and that a fake which awaits a call got none."""
+
+    leaves_only_unused = True
+
+    def leftovers(self) -> Sequence[Exception | Note]:
+        """Return an error for the first stream whose break nobody reached, otherwise notes."""
+        if not self.endpoint.received:
+            return _no_call(self.endpoint)
+        streams = [call for call in self.endpoint.calls if call.operation == "ConverseStream"]
+        left = [(call, kind) for call in streams if (kind := _left_behind(call)) is not None]
+        if not left:
+            return ()
+        reached = {id(call.reply) for call in streams if _left_behind(call) is None}
+        missed = [call for call, kind in left if kind == "fault_not_reached" and id(call.reply) not in reached]
+        if missed:
+            return (UnusedReplies(_not_read("fault_not_reached", missed[0])),)
+        return [Note("stream_not_read", _not_read("stream_not_read", call), call.number) for call, _ in left]
+
+
+def _left_behind(call: Call) -> Literal["fault_not_reached", "stream_not_read"] | None:
+    """Return what the client has left behind of the stream that answers a call; None if that is nothing."""
+    reply, outcome = call.reply, call.outcome
+    unread = call.answered.taken.unread
+    if (outcome == "complete" and not unread) or reply is None or reply.may_be_unused:
+        return None
+    if isinstance(reply.plan.body, ErrorBody):
+        return None
+    if unread:  # how much the client has read of what was sent, nobody knows; it may stop at a break
+        breaks = _breaks_at(reply)
+        return "stream_not_read" if breaks is None or len(call.events) <= breaks + 1 else None
+    if call.status != HTTPStatus.OK or (outcome == "cut" and call.of(ForwardedAnswer) is not None):
+        return None
+    events = [event for event, _ in call.events]
+    if any("messageStop" in event for event in events):
+        return None
+    plan, breaks = reply.plan, _breaks_at(reply)
+    waits = plan.pace != UNPACED or any(each.fault.seconds is not None for each in plan.placements)
+    gave_up = waits and outcome == "closed by client"
+    if breaks is not None:
+        # Nothing follows a reset or a stall, so the client had it if it had what comes before and did not just close.
+        stalls = any(each.fault.name == "stall" for each in plan.placements)
+        if len(events) >= breaks + (0 if outcome == "cut" or (stalls and gave_up) else 1):
+            return None
+        return "fault_not_reached" if plan.pace == UNPACED or not gave_up else "stream_not_read"
+    whole = any(each.fault.place == "whole answer" and each.fault.reaction != "ignore" for each in plan.placements)
+    if gave_up or whole or outcome == "cut" or (plan.recorded is not None and plan.recorded.partial):
+        return None
+    return "stream_not_read"
+
+
+def _breaks_at(reply: Reply) -> int | None:
+    """Return the number of events before the first break of a stream; None if the stream is sound."""
+    plan = reply.plan
+    places = [each.after for each in plan.placements if each.fault.place != "whole answer"]
+    if plan.failure is not None:
+        places.append(plan.failure.after)
+    elif isinstance(plan.body, EventsBody) and plan.body.events and any(map(is_exception, plan.body.events[-1])):
+        places.append(len(plan.body.events) - 1)
+    return min(places, default=None)
+
+
+def _not_read(name: str, call: Call) -> str:
+    count = len(call.events)
+    line = call.answered.line
+    return mask(
+        LEFT_BEHIND[name].told(
+            call=call.number,
+            answer=call.summary,
+            line="" if line is None else f", scripted at {line}",
+            read=f"{counted(count, 'event') if count else 'nothing'} ({call.outcome})",
+        )
+    )
+
+
+def _no_call(endpoint: Endpoint) -> tuple[Note, ...]:
+    """Return a note about a fake that got no call, if the test opened it and needs one.
+
+    A fake without a reply for any number of calls needs none. It guards the test: another call would fail it.
+    """
+    stubs = any(slot.uses is None for _, slot in endpoint.script.slots())
+    if not endpoint.awaits_call or not (stubs or endpoint.looks_at_calls):
+        return ()
+    fake = f"the fake ({', '.join(scripted_in_short(endpoint.script)) or 'nothing scripted'})"
+    return (Note("no_call", mask(LEFT_BEHIND["no_call"].told(fake=fake)), 0),)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import pytest
 
 from converse_harness.plugin import settings
-from converse_harness.plugin.fakes import FAKES, FakesOfTests, fakes_of_tests
+from converse_harness.plugin.fakes import FAKES, FakesOfTests, fakes_of_tests, is_asked_for
 from converse_harness.plugin.outcome import ASKED, Phases
 from converse_harness.plugin.reporting import REPORTING, Reporting
 
@@ -136,13 +136,21 @@ def pytest_configure(config: pytest.Config) -> None:
     workers.arm()
     plugins = config.pluginmanager
     reporting: Any = plugins.get_plugin(REPORTING)
-    config.stash[ASKED] = [fakes_of_tests(config).checks, reporting.checks]
+    from converse_harness.plugin.guard import LateRefusals
+
+    late = LateRefusals(config)
+    plugins.register(late, "converse_late_refusals")
+    config.stash[ASKED] = [fakes_of_tests(config).checks, reporting.checks, late.checks]
     config.stash[settings.ONCE_MORE] = _once_more
     notes = sys.modules.get("converse_harness.notes")  # None unless a pytest run around this one loaded the module
     if notes is not None:
         aside = ExitStack()
         aside.enter_context(notes.set_aside())
         config.add_cleanup(aside.close)
+    fakes = sys.modules.get("converse_harness.intercept.fake")
+    if fakes is not None:  # the test of a run around this one may be running
+        before = fakes.await_calls(False)
+        config.add_cleanup(lambda: fakes.await_calls(before))
     settings.check_run(config)
     for marker in settings.MARKERS:
         config.addinivalue_line("markers", marker)
@@ -277,6 +285,7 @@ def _fake_of_a_test(request: pytest.FixtureRequest, kind: type[AnyFake]) -> Iter
     fake = kind(**settings.settings_of(item))
     fakes_of_tests(item.config).adopt(item, fake)
     fake.open()
+    fake.endpoint.awaits_call = is_asked_for(item, request.fixturename)
     try:
         yield fake
     finally:

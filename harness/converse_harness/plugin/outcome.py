@@ -36,6 +36,10 @@ ASKED: Final = pytest.StashKey[list[Checks]]()
 test's fakes, its notes, and whether it needed the stream that its case is about."""
 
 
+_ENDINGS: Final = (pytest.skip.Exception, pytest.xfail.Exception)
+"""The exceptions with which a test ends neither passed nor failed."""
+
+
 class Phases:
     """The hooks of the four phases of a test, in the order in which pytest calls them."""
 
@@ -62,7 +66,7 @@ class Phases:
         __tracebackhide__ = True
         try:
             result = yield
-        except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:
+        except (Exception, pytest.fail.Exception, pytest.skip.Exception, SystemExit) as error:
             self._check(item, error)
             raise
         self._check(item, settings.kept_error(item))
@@ -80,6 +84,8 @@ class Phases:
                 check(problem or error)
             except Exception as found:  # noqa: BLE001 - any exception fails the test
                 problem = found.with_traceback(None)
+        if error is None and problem is not None and isinstance(problem.__cause__, _ENDINGS):
+            raise problem.__cause__  # a function of the script skipped the test, and the code under test caught that
         if problem is not None and not isinstance(error, pytest.xfail.Exception):
             from converse_harness.plugin.frames import fail
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import sys
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from functools import partial
 from typing import Any, Final
 
@@ -19,12 +21,27 @@ _TEXTS: Final = ("longrepr", "sections", "user_properties", "wasxfail", "context
 """The attributes of a report that may contain a secret. Only the report of a subtest has `context`."""
 
 
+_NOWHERE: Final = os.path.abspath(os.devnull)
+"""The file of pytest's handler for log_file if the run has no such file."""
+
+
 class Reporting:
     """The hooks that add notes, mask secrets, explain values, and print the summary of notes and verdicts."""
 
     def __init__(self) -> None:
         self._closed = _closed_fakes()
         """The number of fakes that had been closed when the latest test began."""
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Mask secrets in the live log (log_cli) and in the file log_file, if the run has them."""
+        plugin: Any = session.config.pluginmanager.get_plugin("logging-plugin")
+        # The two handlers are not public in pytest. Without them, these logs are as pytest writes them.
+        handlers: list[Any] = [getattr(plugin, name, None) for name in ("log_cli_handler", "log_file_handler")]
+        for handler in handlers:
+            is_off = isinstance(handler, logging.NullHandler) or getattr(handler, "baseFilename", "") == _NOWHERE
+            if isinstance(handler, logging.Handler) and not is_off:
+                inner = handler.formatter or logging.Formatter()
+                handler.setFormatter(_MaskedLog(inner, self._fakes_were_open))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> Step:
@@ -104,6 +121,27 @@ class Reporting:
         """Whether a fake was open during the latest test."""
         module = sys.modules.get("converse_harness.intercept.fake")
         return module is not None and module.times_opened() > self._closed
+
+
+class _MaskedLog(logging.Formatter):
+    """The formatter of a log that is written at once: it masks secrets while `is_asked` holds, in the whole line.
+
+    Captured logs are masked in the report of their test. These logs are no part of any report.
+    """
+
+    def __init__(self, inner: logging.Formatter, is_asked: Callable[[], bool]) -> None:
+        super().__init__()
+        self._inner = inner
+        self._is_asked = is_asked
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the text of a record as the inner formatter makes it, without secrets."""
+        text = self._inner.format(record)
+        if self._is_asked():
+            from converse_harness.plugin.report import masked
+
+            return masked(text)
+        return text
 
 
 def _closed_fakes() -> int:

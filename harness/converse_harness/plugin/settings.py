@@ -73,6 +73,11 @@ RECORDED: Final = "converse_recorded"
 
 _ONLY_INI: Final[Mapping[str, tuple[Literal["string", "linelist", "bool"], str | list[str] | bool, str]]] = {
     "environ": ("bool", False, "whether a test with a fake has dummy AWS keys and a region in its environment"),
+    "keep_files": (
+        "bool",
+        False,
+        "whether the files in requests (images, documents, ...) are kept beside a recording, not their SHA-256 alone",
+    ),
     "model": ("string", "", "the model id that the fixture converse_model returns"),
     "models": ("linelist", [], f"{SETTINGS['models'].plain}: lines GLOB = MODEL"),
     "recordings": ("string", "recordings", "the folder of recordings, relative to rootdir"),
@@ -92,7 +97,10 @@ MARKED: Final = (*(name for name, setting in SETTINGS.items() if "marker" in set
 
 MARKERS: Final = (
     f"converse({', '.join(f'{name}=' for name in MARKED)}): settings of the fixture converse, see --help",
-    f"{MARKER}(name=None, *, match='shape', pace=0, ignore=()): plays the test's recording; --converse-record makes it",
+    (
+        f"{MARKER}(name=None, *, match='shape', pace=0, ignore=(), keep_files=False): plays the test's recording; "
+        "--converse-record makes it"
+    ),
 )
 """The markers with their arguments, as `pytest --markers` prints them."""
 
