@@ -31,6 +31,7 @@ MINISTACK = ("ministack>=1.5",)
 LITELLM = ("litellm>=1.110.2",)  # earlier releases repeat the request after a broken answer
 PLUGINS = (
     "ddtrace>=3",
+    "eventlet>=0.40",
     "freezegun>=1.5",
     "gevent>=24",
     "pytest-run-parallel>=0.5",

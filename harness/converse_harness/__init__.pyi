@@ -15,6 +15,7 @@ from converse_harness.errors import ConverseNoteWarning as ConverseNoteWarning
 from converse_harness.errors import DamagedData as DamagedData
 from converse_harness.errors import FakeNotOpenWarning as FakeNotOpenWarning
 from converse_harness.errors import ImpossibleAnswer as ImpossibleAnswer
+from converse_harness.errors import JournalWarning as JournalWarning
 from converse_harness.errors import MaskedSecretWarning as MaskedSecretWarning
 from converse_harness.errors import NotedCall as NotedCall
 from converse_harness.errors import NotRefused as NotRefused

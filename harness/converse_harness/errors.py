@@ -318,6 +318,10 @@ class SecretFound(ConverseHarnessError):
     """
 
 
+class JournalWarning(UserWarning):
+    """A recording has no journal, so a killed process loses its calls; or a journal is left of a killed process."""
+
+
 class MaskedSecretWarning(UserWarning):
     """A recording has `***` in place of a secret, so the replayed value differs from the real one."""
 

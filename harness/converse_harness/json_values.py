@@ -30,6 +30,20 @@ def is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+class Unsearched(str):
+    """A text in JSON that stands for another value, such as the digest of a file.
+
+    It is not searched for secrets, and no replacement changes it.
+    """
+
+    __slots__ = ()
+
+
+def is_text(value: object) -> TypeGuard[str]:
+    """Whether a JSON value is a text that may be searched and changed."""
+    return isinstance(value, str) and not isinstance(value, Unsearched)
+
+
 def object_of(value: object) -> Mapping[str, Any]:
     """Return the value if it is a JSON object, otherwise an empty object.
 
@@ -108,8 +122,8 @@ def columns(items: Sequence[Any]) -> Iterator[list[tuple[int, str, str]]]:
     """
     found: dict[str, list[tuple[int, str, str]]] = {}
     for index, item in enumerate(items):
-        for name, text in {"": item}.items() if isinstance(item, str) else object_of(item).items():
-            if isinstance(text, str) and len(text) <= _LONGEST_LINE:
+        for name, text in {"": item}.items() if is_text(item) else object_of(item).items():
+            if is_text(text) and len(text) <= _LONGEST_LINE:
                 found.setdefault(name, []).append((index, name, text))
     yield from (texts for texts in found.values() if len(texts) > 1)
 

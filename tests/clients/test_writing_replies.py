@@ -338,6 +338,7 @@ def test_partial_text_comes_before_an_exception(answer: Reply, converse: Fake, c
         converse_client.converse(**question())
 
 
+@pytest.mark.filterwarnings("ignore::converse_harness.FakeNotOpenWarning")
 def test_every_beginning_may_fail_and_none_may_just_end() -> None:
     """A beginning of a stream in each state of the grammar."""
     whole = chunk(

@@ -9,6 +9,7 @@ from tests.house import public_api
 
 WITHOUT: Final = {
     "converse_harness.ConverseNoteWarning": "the plugin warns with it at the end of a test",
+    "converse_harness.JournalWarning": "it needs a killed process or a full disk",
     "converse_harness.MaskedSecretWarning": "it needs a recording with a masked signature",
     "converse_harness.NotedCall": "the plugin fails a test with it",
     "converse_harness.SecretFound": "it needs a recording with a secret that cannot be masked",

@@ -127,6 +127,7 @@ def check_named(give: Callable[[Any], object], named: str, value: str) -> None:
 @pytest.mark.parametrize(
     ("function", "value"), [(name, value) for name, (_, _, right) in FUNCTIONS.items() for value in right]
 )
+@pytest.mark.filterwarnings("ignore::converse_harness.FakeNotOpenWarning")
 def test_a_right_argument_is_taken(function: str, value: str) -> None:
     FUNCTIONS[function][0](VALUES[value])
 

@@ -78,7 +78,7 @@ def test_boto_lets_it_pass(client: Any, name: str) -> None:
     @settings(max_examples=examples(0.1))
     def only_this(case: Refused) -> None:
         assert case.rule == name
-        with fake_converse(HI, rules=levels_of(case)[0], answers="off", unexpected="allow") as fake:
+        with fake_converse(HI, rules=levels_of(case)[0], answers="off", unexpected="allow", unused="allow") as fake:
             converse = getattr(client, METHODS[case.operation])
             with pytest.raises(ClientError) as caught:
                 converse(**case.request)

@@ -14,5 +14,6 @@ strategies = (converse_strategies.images(), converse_strategies.messages())
 warned: tuple[type[Warning], ...] = (
     converse_harness.ConverseNoteWarning,
     converse_harness.FakeNotOpenWarning,
+    converse_harness.JournalWarning,
     converse_harness.MaskedSecretWarning,
 )

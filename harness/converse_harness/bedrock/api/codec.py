@@ -13,6 +13,7 @@ from typing import Any, Final
 from converse_harness.bedrock.api.checks import INTEGERS, is_array, is_object
 from converse_harness.bedrock.api.service import Shape, ShapeWalk, body_shape, is_document
 from converse_harness.errors import DamagedData, ReplyError
+from converse_harness.json_values import Unsearched
 from converse_harness.words import shown
 
 Reader = Callable[[Any], Any]
@@ -39,8 +40,8 @@ def read_json(shape_name: str, parsed: object, *, recorded: bool = False) -> Any
     """Check the types of parsed JSON against a shape, and return the JSON without members that are null.
 
     AWS treats such members as absent. Unknown members and free-form documents are not changed. Blobs stay base64 text;
-    if `recorded` is true, any text is accepted, because recordings contain shortened files. Raises DamagedData for the
-    first wrong type.
+    if `recorded` is true, any text is accepted, because recordings contain shortened files and digests. Raises
+    DamagedData for the first wrong type.
 
     >>> read_json("ContentBlock", {"text": "hi", "image": None})
     {'text': 'hi'}
@@ -163,8 +164,13 @@ _HOLDER_READERS: Final[Mapping[str, Callable[[Mapping[str, Reader]], Reader]]] =
 
 _TEXT_OF_BLOB: Final = _scalar((str,), "a string of base64")
 
+
+def _recorded(value: Any) -> Any:
+    return value if isinstance(value, Unsearched) else _TEXT_OF_BLOB(value)
+
+
 _SENT: Final = _Readers(_encoded)
-_RECORDED: Final = _Readers(_TEXT_OF_BLOB)
+_RECORDED: Final = _Readers(_recorded)
 
 _Encode = Callable[[Any], str]
 
