@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
@@ -39,13 +39,13 @@ class SearchedLines(NamedTuple):
     leaks: list[Leak]
 
 
-def searched(lines: Sequence[Line], own: Collection[str]) -> SearchedLines:
+def searched(lines: Sequence[Line], own: Collection[str], without: Container[str] = ()) -> SearchedLines:
     """Search the lines of a recording. The texts in `own`, the secrets of this process, are searched for, too.
 
     The members of events repeat from line to line, so each text is decoded and searched once. Only the texts that
-    contain a secret are then searched in all their places.
+    contain a secret are then searched in all their places. The texts in `without` are known to have none.
     """
-    first = list(_first_views(lines))
+    first = [view for view in _first_views(lines) if view.form or view.text not in without]
     texts = list(levels(first))
     places = {(view.line, view.path) for group in texts for view, _ in secrets_in(group, own)}
     if not places:

@@ -54,6 +54,17 @@ class Redacted(NamedTuple):
         return [leak for leak in self.found if leak.kind not in _EXPECTED]
 
 
+@dataclass(slots=True)
+class EarlierLines:
+    """What is known of the earlier lines of a recording whose lines are redacted in pieces."""
+
+    stand_ins: dict[str, str] = field(default_factory=dict[str, str])
+    """Maps each of their account ids to its stand-in."""
+    clean: set[str] = field(default_factory=set[str])
+    """Texts of theirs that contain no account id, no secret, and none of the texts in `own`."""
+    own: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class Redaction:
     r"""The user's replacements in recordings. Account ids and secrets are always replaced, even without a Redaction.
@@ -89,21 +100,27 @@ class Redaction:
         lines: Sequence[Line],
         kept: int = 0,
         own: Collection[str] = (),
-        known: dict[str, str] | None = None,
+        earlier: EarlierLines | None = None,
     ) -> Redacted:
         """Return the lines of a recording after all replacements. The first `kept` lines are in the file already.
 
-        `own` contains the secrets of this process, which are masked too. `known` are the stand-ins of the account ids
-        that other lines of the file hold; those of these lines are added. The result may still contain a secret that
-        cannot be masked, for instance in a zip file. Therefore the caller must search the returned lines for secrets.
+        `own` contains the secrets of this process, which are masked too. `earlier` is what is known of the earlier
+        lines of the file; what is learnt from these lines is added. The result may still contain a secret that cannot
+        be masked, for instance in a zip file. Therefore the caller must search the returned lines for secrets.
         """
         made = list(lines)
         if self.replacements:
             made = _OfLines(tuple(starmap(_replacing, self.replacements.items()))).lines(made)
-        texts, leaks = searched(made, own)
-        accounts = Accounts.of_recording(texts, kept, known)
+        earlier = EarlierLines() if earlier is None else earlier
+        if earlier.own != frozenset(own):
+            earlier.clean.clear()
+            earlier.own = frozenset(own)
+        texts, leaks = searched(made, own, earlier.clean)
+        accounts = Accounts.of_recording(texts, kept, earlier.stand_ins)
         if accounts or leaks:
             made = _OfLines(*masking_of({leak.kind for leak in leaks}, own, accounts), named=True).lines(made)
+        else:
+            earlier.clean.update(view.text for group in texts for view in group.views if not view.form)
         return Redacted(made, leaks)
 
     def normalised(self, request: Any) -> Any:

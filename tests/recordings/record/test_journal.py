@@ -151,6 +151,21 @@ def test_after_each_call_it_says_what_the_file_would_say(
     assert not journal_of(path).exists()
 
 
+def test_a_text_that_becomes_a_secret_of_this_process_is_masked_from_then_on(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "a plain sentence until now"
+    body = json.dumps({"messages": [], "system": [{"text": secret}]}).encode()
+    with_it = CapturedExchange(Request("POST", "/model/m/converse", (), body), "Converse", 200, JSON, 0.1, [])
+    writer = recorder(path)
+    end(writer, asked([secret], "m"))
+    monkeypatch.setenv("WEATHER_TOKEN", secret)
+    end(writer, with_it)
+    first, second = said_in(journal_of(path))
+    assert first[0]["request"]["messages"][0]["content"] == [{"text": secret}]
+    assert second[0]["request"]["system"] == [{"text": "***"}]
+
+
 def copy_of(exchange: CapturedExchange) -> CapturedExchange:
     return CapturedExchange(exchange.request, "Converse", 200, JSON, 0.1, list(exchange.pieces))
 

@@ -27,6 +27,7 @@ from converse_harness.recordings.names import UNFINISHED_SUFFIX, journal_path, u
 from converse_harness.recordings.record.captured import CapturedExchange, keep_lines
 from converse_harness.recordings.record.locks import lock_file, locked_folder
 from converse_harness.recordings.record.write import SessionWriter, lines_to_write, safe_lines, text_of
+from converse_harness.recordings.redaction import EarlierLines
 from converse_harness.words import counted
 
 _HELD: Final = (
@@ -71,7 +72,7 @@ class Journal:
         self._size = self._number = 0
         self._is_written = True
         self._names = Names()
-        self._accounts: dict[str, str] = {}
+        self._earlier = EarlierLines()
         self._ended = deque[CapturedExchange]()
         self._lock = threading.Lock()
         self._made: list[Path] = []
@@ -153,7 +154,7 @@ class Journal:
             keep_lines(captured)
             # Parts that earlier exchanges have are not masked again: a conversation repeats all of it with each call.
             new = [self._header, *self._names.written(lines_to_write(captured, number, keep_files=self._keep_files))]
-            safe = safe_lines(new, self._redaction, 1, self._accounts)
+            safe = safe_lines(new, self._redaction, 1, self._earlier)
             if safe.lines != new:
                 self._names.forget_last_answer()  # a rule of the user may make another message of it, or none
             if not safe.left_out:

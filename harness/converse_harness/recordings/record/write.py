@@ -30,7 +30,7 @@ from converse_harness.recordings.leaks import scan
 from converse_harness.recordings.record.captured import CapturedExchange, before_request, exchange_lines, with_faults
 from converse_harness.recordings.record.keep_unchanged import with_kept
 from converse_harness.recordings.record.locks import locked_folder
-from converse_harness.recordings.redaction import Redaction
+from converse_harness.recordings.redaction import EarlierLines, Redaction
 from converse_harness.reply.body import EventsBody, MessageBody, summarize_body
 from converse_harness.reply.reply import Reply
 from converse_harness.secrets.leaks import Leak
@@ -82,15 +82,15 @@ class SafeLines(NamedTuple):
 
 
 def safe_lines(
-    lines: Sequence[Line], redaction: Redaction, kept: int = 0, accounts: dict[str, str] | None = None
+    lines: Sequence[Line], redaction: Redaction, kept: int = 0, earlier: EarlierLines | None = None
 ) -> SafeLines:
     """Return the lines of a file without secrets. The first `kept` lines are in the file already and never left out.
 
     `redaction` makes the replacements. The lines of parts before a call are written or left out with the call. If a
-    file is given piece by piece, `accounts` holds the stand-ins of the account ids of the earlier pieces.
+    file is given piece by piece, `earlier` is what is known of the earlier pieces.
     """
     own = own_secrets()
-    redacted = redaction.redacted(lines, kept, own, accounts)
+    redacted = redaction.redacted(lines, kept, own, earlier)
     made, masked = redacted.lines, redacted.unexpected
     if not redacted.found and made == lines:
         return SafeLines(made)
