@@ -356,7 +356,8 @@ def test_files_are_kept_if_the_command_says_so(options: list[str], service: Conv
         url = f"{command.url}/model/amazon.nova-lite-v1:0/converse"
         httpx.post(url, json={"messages": [{"role": "user", "content": content}]}).raise_for_status()
         command.line()
-        command.end(signal.SIGINT)
+        _, out, _ = command.end(signal.SIGINT)
+    assert ("session.jsonl: 1 file in its requests is kept; " in out) == bool(options)
     assert [each.read_bytes() for each in folder.glob("*.media/*.png")] == [PNG] * len(options)
     assert ("$file" in Path("session.jsonl").read_text()) == (not options)
 

@@ -27,7 +27,7 @@ from converse_harness.cli.terminal import (
 from converse_harness.endpoint.call import Call
 from converse_harness.errors import ConverseHarnessError, SecretFound, TransportError
 from converse_harness.features import functions_given, options_of
-from converse_harness.recordings.record.write import SessionWriter, said_of_masked
+from converse_harness.recordings.record.write import SessionWriter, said_of_kept_files, said_of_masked
 from converse_harness.server.listener import ConverseServer
 from converse_harness.server.proxy import RecordingFake
 from converse_harness.words import counted
@@ -113,7 +113,8 @@ def _record(given: argparse.Namespace) -> NoReturn:
         # After Ctrl-C or SIGTERM, unless the recording could not be saved; then `error` is the failure.
         if fake is not None and fake.core.writer is not None and not isinstance(error, Exception):
             say(_written(path, fake.core.writer), BOLD)
-            for line in said_of_masked(fake.core.writer.written.masked, path).splitlines():
+            masked = said_of_masked(fake.core.writer.written.masked, path)
+            for line in (*masked.splitlines(), *said_of_kept_files(fake.core.writer, path).splitlines()):
                 say(line)
         raise
 

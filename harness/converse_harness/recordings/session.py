@@ -129,12 +129,14 @@ class SavedRecording:
 
     `path` is the file that contains them; None if no file does. `problem` describes an error, and says where the
     exchanges are or that they are lost. `masked` lists the places in the file where `***` replaces a secret.
+    `unsearched` says that files in requests are kept, which could not be searched completely.
     """
 
     exchanges: int
     path: Path | None = None
     problem: str = ""
     masked: str = ""
+    unsearched: str = ""
 
 
 def save_or_set_aside(writer: SessionWriter, *, passed: bool, failed: Failed = "aside") -> SavedRecording:
@@ -158,7 +160,7 @@ def save_or_set_aside(writer: SessionWriter, *, passed: bool, failed: Failed = "
 
 
 def _save_or_set_aside(writer: SessionWriter, *, passed: bool, failed: Failed) -> SavedRecording:
-    from converse_harness.recordings.record.write import said_of_masked
+    from converse_harness.recordings.record.write import said_of_kept_files, said_of_masked
 
     exchanges = len(writer.answered)
     if not exchanges or (failed == "drop" and not passed):
@@ -182,7 +184,8 @@ def _save_or_set_aside(writer: SessionWriter, *, passed: bool, failed: Failed) -
         # The new recording is saved, so it does no harm if the file of an earlier failure remains.
         with suppress(OSError):
             remove_recording(old, old.parent)
-    return SavedRecording(exchanges, path, masked=said_of_masked(writer.written.masked, path))
+    masked, unsearched = said_of_masked(writer.written.masked, path), said_of_kept_files(writer, path)
+    return SavedRecording(exchanges, path, masked=masked, unsearched=unsearched)
 
 
 def _elsewhere(writer: SessionWriter, path: Path, error: Exception) -> SavedRecording:

@@ -287,7 +287,7 @@ def test_what_is_secret_is_masked_replaced_or_refused(
 
 @pytest.mark.parametrize("options", [[], ["--keep-files"]])
 def test_files_in_requests_are_kept_if_the_command_says_so(
-    options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     source = {"bytes": base64.b64encode(b"a picture " * 999).decode()}
@@ -296,6 +296,8 @@ def test_files_in_requests_are_kept_if_the_command_says_so(
     assert main(["import", "hand.yaml", *options]) == 0
     assert [each.read_bytes() for each in tmp_path.glob("*.media/*.png")] == [b"a picture " * 999] * len(options)
     assert ("$file" in Path("hand.jsonl").read_text()) == (not options)
+    said = "hand.jsonl: 1 file in its requests is kept; what pictures show, sound"
+    assert (said in capsys.readouterr().out) == bool(options)
 
 
 def test_an_answer_that_is_not_equal_is_not_passed_over(

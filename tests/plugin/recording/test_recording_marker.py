@@ -564,7 +564,11 @@ def test_marker_and_ini_file_decide_whether_files_are_kept(upstream: Upstream) -
     def with_files() -> set[str]:
         return {name.partition(".")[0] for name in upstream.files if name.endswith(".png")}
 
-    upstream.record().assert_outcomes(passed=3)
+    result = upstream.record()
+    result.assert_outcomes(passed=3)
+    said = "recordings/{}.jsonl: 1 file in its requests is kept; what pictures show, *"
+    result.stdout.fnmatch_lines([f"converse-harness: {said.format('kept')}"])
+    result.stdout.no_fnmatch_line(f"*{said.format('as_set')}")
     assert with_files() == {"kept"}
     upstream.replay().assert_outcomes(passed=3)
     upstream.project.makeini("[pytest]\nconverse_keep_files = true\n")

@@ -206,11 +206,11 @@ class _Import:
         self.verdicts.update(imported.verdicts)
         if not imported.verdicts:
             self.without += 1
-            return imported.masked.splitlines()
+            return imported.said.splitlines()
         self.written[job.target] = job.source
         verdicts = f"{counted(len(imported.verdicts), 'exchange')}, {_details(Counter(imported.verdicts))}"
         alone = f"; {sum(imported.alone.values())} left alone" if imported.alone else ""
-        return [f"{job.source} -> {job.target}: {verdicts}{alone}", *imported.masked.splitlines()]
+        return [f"{job.source} -> {job.target}: {verdicts}{alone}", *imported.said.splitlines()]
 
     def summary(self) -> Iterator[str]:
         """Yield the lines about the whole run that are printed at its end."""

@@ -32,7 +32,7 @@ from converse_harness.recordings.format.exchanges import reply_of
 from converse_harness.recordings.format.lines import compact
 from converse_harness.recordings.format.read import read
 from converse_harness.recordings.record.captured import JSON, STREAM, CapturedExchange, exchange_lines
-from converse_harness.recordings.record.write import SessionWriter, imported_header, said_of_masked
+from converse_harness.recordings.record.write import SessionWriter, imported_header, said_of_kept_files, said_of_masked
 from converse_harness.recordings.redaction import Redaction
 from converse_harness.reply.body import shorten
 from converse_harness.secrets.encodings import CODINGS, GZIP, MAX_BODY, MAX_FILE, CannotUnpack, unpack
@@ -94,13 +94,13 @@ def _parts(uri: str) -> tuple[str, str, str]:
 class Imported:
     """The result of importing one cassette, with a verdict for each exchange with Bedrock.
 
-    `alone` maps each host other than Bedrock's to the number of its interactions, which were ignored. `masked` is a
-    text that lists the places where secrets were masked; it is empty if there are none.
+    `alone` maps each host other than Bedrock's to the number of its interactions, which were ignored. `said` is a
+    text that lists the places where secrets were masked, and says which files are kept; it may be empty.
     """
 
     verdicts: tuple[ImportVerdict, ...]
     alone: Mapping[str, int]
-    masked: str = ""
+    said: str = ""
     no_json: tuple[str, ...] = ()
     """A text for each body that is neither JSON nor a stream: the place of the body in the cassette, its beginning, and
     advice.
@@ -185,8 +185,8 @@ def import_cassette(
         keep_files=keep_files,
     )
     writer.save()
-    masked = said_of_masked(writer.written.masked, target)
-    return Imported(tuple(_verdicts(target, tracks)), tracks.alone, masked, tuple(tracks.no_json), len(saved))
+    said = filter(None, (said_of_masked(writer.written.masked, target), said_of_kept_files(writer, target)))
+    return Imported(tuple(_verdicts(target, tracks)), tracks.alone, "\n".join(said), tuple(tracks.no_json), len(saved))
 
 
 def _saved(source: Path) -> list[SavedAnswer]:

@@ -205,8 +205,9 @@ class RecordingRun:
             noted.used.add(names.identity(kept.path))
             but = "" if passed else f": {nodeid} did not pass"
             noted.written.append(f"wrote {shown(config, kept.path)} ({many}){but}")
-        problem, masked = (text.replace(f"{config.rootpath}{os.sep}", "") for text in (kept.problem, kept.masked))
-        noted.remarks += filter(None, [masked, problem if failed else ""])
+        said = (kept.problem, kept.masked, kept.unsearched)
+        problem, masked, unsearched = (text.replace(f"{config.rootpath}{os.sep}", "") for text in said)
+        noted.remarks += filter(None, [masked, unsearched, problem if failed else ""])
         if problem and not failed:
             pytest.fail(problem, pytrace=False)
 

@@ -23,7 +23,7 @@ from converse_harness.errors import SecretFound, StreamOrderError
 from converse_harness.literals import StopReason
 from converse_harness.recordings.format.exchanges import OPTIONS, RecordedExchange, reply_of
 from converse_harness.recordings.format.lines import FORMAT, VERSION, Line, dump
-from converse_harness.recordings.format.media import by_digest, set_aside
+from converse_harness.recordings.format.media import by_digest, digests_in, set_aside
 from converse_harness.recordings.format.read import DamagedRecording, parse, read
 from converse_harness.recordings.format.shared_parts import exchanges_in, written_once
 from converse_harness.recordings.leaks import scan
@@ -53,6 +53,11 @@ _ADVICE: Final = (
     "what-is-never-written"
 )
 
+
+_UNSEARCHED: Final = (
+    "what pictures show, sound, video and the packed text of documents were not searched for secrets. Look at them "
+    "before you commit."
+)
 
 _ENCODED: Final = (
     "\nA pattern is searched in texts, in base64 and gzip of texts, and where it touches the secret in the bytes of an "
@@ -119,6 +124,14 @@ def said_of_masked(masked: Sequence[Leak], where: object) -> str:
     """Return the report about masked secrets in the file `where`; empty if there are none."""
     listed = _listed([f"  {where}:{leak.line}: {leak}" for leak in masked])
     return f"{where} has *** in the place of {_secrets(len(masked))}:\n{listed}" if masked else ""
+
+
+def said_of_kept_files(writer: SessionWriter, where: object) -> str:
+    """Return what to say of the files in requests that are kept beside the file `where`; empty if there are none."""
+    requests = [(line, by_digest(line)) for line in writer.written.lines if writer.keep_files and "request" in line]
+    kept = sum(len(digests_in(named["request"])) - len(digests_in(line["request"])) for line, named in requests)
+    many = counted(kept, "file in its requests is kept", "files in its requests are kept")
+    return f"{where}: {many}; {_UNSEARCHED}" if kept else ""
 
 
 def said_of_left_out(safe: SafeLines, where: object) -> str:
