@@ -63,7 +63,7 @@ LEFT_BEHIND: Final[dict[str, LeftKind]] = {
     "stream_not_read": LeftKind(
         "note",
         "A stream was not read as far as its messageStop.",
-        "call {call} asked for a stream, and the client left it before messageStop.\n\n"
+        "call {call} asked for a stream, and the client left it before its end.\n\n"
         "answered  {answer}{line}\nread      {read}\n\n"
         f"{_STOPS_LATER}",
         '`.optional()` behind the reply, or `unused="allow"`',

@@ -227,12 +227,15 @@ def _breaks_at(reply: Reply) -> int | None:
 def _not_read(name: str, call: Call) -> str:
     count = len(call.events)
     line = call.answered.line
+    read = f"{counted(count, 'event') if count else 'nothing'} ({call.outcome})"
+    if call.answered.taken.unread:
+        read = f"not all of the {counted(count, 'event')} that were sent (closed by client)"
     return mask(
         LEFT_BEHIND[name].told(
             call=call.number,
             answer=call.summary,
             line="" if line is None else f", scripted at {line}",
-            read=f"{counted(count, 'event') if count else 'nothing'} ({call.outcome})",
+            read=read,
         )
     )
 
