@@ -53,6 +53,19 @@ UNPINNED = (
 """The sessions that take releases of other projects without an exact version."""
 REHEARSED = ("strands", "langchain_aws", "pydantic_ai")
 """The clients of the matrix that the session `rehearsal` runs. Each of them installs boto3."""
+FILES = (
+    "agent_framework",
+    "agno",
+    "any_llm",
+    "google_adk",
+    "griptape",
+    "haystack",
+    "llama_index",
+    "llm_bedrock",
+    "openai_agents",
+    "semantic_kernel",
+)
+"""The frameworks that the session `files` runs, beside the clients of `rehearsal`."""
 NEIGHBOURS = ("granian>=2", "langchain-aws>=1.0", "moto>=5.1")
 RIVALS = (
     "aiohttp>=3.10",
@@ -350,20 +363,35 @@ def framework(session: nox.Session, name: str) -> None:
     """Test one framework in a plain project: without our settings and an AWS account, in an empty home folder."""
     tried = FRAMEWORKS[name]
     install(session, *tried["requires"])
+    in_plain_project(session, f"tests/clients/pinned/frameworks/test_{name}.py", **tried.get("environ", {}))
+
+
+def in_plain_project(session: nox.Session, suite: str, **more: str) -> None:
+    """Run a suite without our settings and an AWS account, in an empty home folder, with more in its environment."""
     home = Path(session.create_tmp()).resolve() / "home"
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir()
-    folder = Path("tests/clients/pinned/frameworks")
     account = dict.fromkeys(variable for variable in os.environ if variable.startswith("AWS_"))
-    environ = {**account, "HOME": str(home), "PYTHONPATH": None, "PYTEST_ADDOPTS": None, **tried.get("environ", {})}
-    suite = session.posargs or (str(folder / f"test_{name}.py"),)
-    session.run("pytest", "-c", str(folder / "pytest.ini"), "-p", "no:cacheprovider", *suite, env=environ)
+    environ = {**account, "HOME": str(home), "PYTHONPATH": None, "PYTEST_ADDOPTS": None, **more}
+    plain = ("-c", "tests/clients/pinned/frameworks/pytest.ini", "-p", "no:cacheprovider")
+    session.run("pytest", *plain, *(session.posargs or (suite,)), env=environ)
 
 
 for _name in FRAMEWORKS:  # each in an environment of its own: their pins clash
     _try = partial(framework, name=_name)
     _try.__doc__ = f"{FRAMEWORKS[_name]['title']}: run the plain suite that docs/frameworks.md shows."
     nox.session(python=FRAMEWORKS[_name]["python"], name=f"frameworks-{_name}")(_try)
+
+
+@nox.session(python="3.12")
+def files(session: nox.Session) -> None:
+    """Record agents of fifteen packages with files in requests and by digest, replay these, and print both sizes."""
+    tried = [*(MATRIX[name] for name in REHEARSED), *(FRAMEWORKS[name] for name in FILES)]
+    # They are pinned to several releases of boto3; uv chooses one that fits all of them.
+    packages = (package for each in tried for package in each["requires"] if not package.startswith(("aio", "boto")))
+    install(session, *packages)
+    environ = {name: value for each in tried for name, value in each.get("environ", {}).items()}
+    in_plain_project(session, "tests/clients/pinned/files/test_files.py", **environ)
 
 
 @nox.session
