@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from converse_harness.secrets.randomness import holds_random, is_password, looks_random
+from converse_harness.secrets.randomness import holds_random, is_password, is_password_of_url, looks_random
 from converse_harness.secrets.separators import ASSIGNED, GIVEN, IS
 
 
@@ -57,8 +57,30 @@ def _keys(key: str, words: str) -> str:
     return f"{key}(?:{'|'.join(f'(?<={word}{key})|(?<={word}[ _.-]{key})' for word in words.split())})"
 
 
-_SECRET_KEYS: Final = "api subscription function functions access auth signing encryption secret master storage account"
-_NAMES: Final = rf"(?i:token{_NO_SECRET}|secret|{_keys('key', _SECRET_KEYS)})"
+_SECRET_KEYS: Final = (
+    "api subscription function functions access auth signing encryption secret master storage account service app "
+    "application"
+)
+_NO_KEY: Final = "".join(
+    f"(?<!{word}-key)"
+    for word in (
+        *(
+            "idempotency",
+            "partition",
+            "routing",
+            "cache",
+            "surrogate",
+            "primary",
+            "foreign",
+            "sort",
+            "public",
+            "object",
+        ),
+        *("websocket", "s3"),
+    )
+)
+"""A key in a header is no secret after one of these words: it names something."""
+_NAMES: Final = rf"(?i:token{_NO_SECRET}|secret|{_keys('key', _SECRET_KEYS)}|(?<=[a-z]-)key{_NO_KEY}(?=[\"'\\]{{0,2}}\s?[:=,]))"
 _ARGUMENTS: Final = (
     rf"(?:TOKEN|SECRET|{_keys('KEY', _SECRET_KEYS.upper())}|(?<=-)token(?i:{_NO_SECRET})|(?<=-)secret|(?<=-)key)"
 )
@@ -178,7 +200,7 @@ KINDS: Final = (
     SecretKind(
         "the value of an Authorization header",
         ("authorization", "aws4-hmac"),
-        rf"(?P<kept>(?i:authorization){ASSIGNED}(?!(?i:bearer)|AWS4-)(?:[A-Za-z][A-Za-z0-9]{{1,19}}\s+)?)"
+        rf"(?P<kept>(?i:authorization){ASSIGNED}(?!(?i:bearer)|AWS4-)(?:[A-Za-z][A-Za-z0-9-]{{1,19}}\s+)?)"
         r"(?:\w+=[\"\\]{0,3}[^\s\"\\,=]{1,200}[\"\\]{0,3}(?:,\s{0,3}\w+=[\"\\]{0,3}[^\"\\\n]{1,200}[\"\\]{0,3}){1,20}|\w+=\\?\"[^\"\\\n]{12,200}"
         r"|[A-Za-z0-9._~+/:=-]{12,})"
         r"|AWS4-HMAC-SHA256\s+Credential=[\w.%+-]+/[\w.%/+-]+",
@@ -196,10 +218,12 @@ KINDS: Final = (
     SecretKind(
         "a cookie",
         ("cookie", "\ttrue\t", "\tfalse\t"),
-        # A member of JSON with the cookie's name, a dict, Selenium's dict, and a line of a cookie jar of Netscape.
+        # A member of JSON with the cookie's name, a dict, an item, a call with the name and the value (of a library, of
+        # a browser), and a line of a cookie jar of Netscape.
         r"(?P<kept>(?i:\bcookie) [\w.-]{1,64}: "
-        r"|(?i:\bcookies?)[\"']?\s?[:=]\s?[\[{(]{1,2}\s?[\"'][\w.-]{1,64}[\"']\s?:\s?[\"']"
-        r"|(?i:cookie)\(\{[\"']name[\"']:\s?[\"'][\w.-]{1,64}[\"'],\s?[\"']value[\"']:\s?[\"']"
+        r"|(?i:\bcookies?)[\"']?\s?[:=]\s?(?:[\[{(]{1,2}\s?[\"'][\w.-]{1,64}[\"']\s?:|dict\([\w-]{1,64}=)\s?[\"']"
+        r"|(?i:cookies?)(?:(?:\.set|\.add)?\(\s?[\"'][\w.-]{1,64}[\"'],|\[[\"'][\w.-]{1,64}[\"']\]\s?=)\s?[\"']"
+        r"|(?i:cookies?)\(\[?\{?[^\n]{0,80}?\bname[\"']?\s?[:=]\s?[\"'][\w.-]{1,64}[\"'],\s?[\"']?value[\"']?\s?[:=]\s?[\"']"
         r"|\t(?:TRUE|FALSE)\t[^\t\n]{1,200}\t(?:TRUE|FALSE)\t\d{1,20}\t[^\t\n]{1,200}\t)"
         r"[^\s;,\"'=]{16,}",
         accepts=holds_random,
@@ -415,10 +439,29 @@ KINDS: Final = (
     SecretKind(
         "the password of a URL",
         ("://",),
-        # Manuals write user:password@host, programs ${PASSWORD}: those are none. A token may stand alone before the @.
-        r"(?P<kept>://(?:[^\s:/@\"<>]{0,64}:|(?=[\w-]{20,}@)))[^\s/@\"<>]{6,200}(?=@[A-Za-z0-9\[])",
+        # Manuals write user:password@host, programs ${PASSWORD}: those are none. A token may stand alone before the @,
+        # or as the user. The host may be a variable, or missing.
+        r"(?P<kept>://(?:(?=[\w-]{20,}(?::(?:x-oauth-basic)?)?@)|[^\s:/@\"<>]{0,64}:))[^\s/@\"<>]{5,200}(?=@[A-Za-z0-9\[/$])",
         source="RFC 3986, 3.2.1",
-        accepts=is_password,
+        accepts=is_password_of_url,
+    ),
+    SecretKind(
+        "the password of a command",
+        ("curl", "sshpass", "login", "redis-cli", "mysql", "mongo"),
+        r"(?P<kept>\bcurl\b[^\n]{0,300}?\s(?:-[A-Za-z]{0,6}u|--user)[ =]?[\"']?[^\s:\"']{1,64}:"
+        r"|\b(?:sshpass|(?:docker|podman) login|redis-cli|mysql(?:dump)?|mongo(?:sh|dump)?)\b[^\n|;&]{0,200}?"
+        r"\s-[pa]\s?[\"']?)"
+        r"[^\s\"']{6,200}",
+        source="the manuals of these programs",
+        accepts=is_password_of_url,
+    ),
+    SecretKind(
+        "a key in the query of a URL",
+        ("key=", "auth=", "sid=", "code=", "session="),
+        r"(?P<kept>[?&](?:key|auth|sid|code|session)=)[A-Za-z0-9._~%+/=-]{20,400}",
+        beside_name=True,
+        accepts=looks_random,
+        weak=True,
     ),
     SecretKind(
         "the password of a database",
@@ -474,8 +517,9 @@ KINDS: Final = (
     ),
     SecretKind(
         "a password beside its name",
-        ("password", "passwd", "pwd", "passphrase"),
-        rf"(?P<kept>(?i:password|passwd|pwd|passphrase){ASSIGNED})[!#-%(-:=?-_a-{{}}~]{{8,200}}",
+        ("pass", "pwd", "login", "identified by", "requirepass"),
+        rf"(?P<kept>(?i:pass(?:word|wd|phrase)?|pwd)(?:{ASSIGNED}|[ \t]{{1,4}}[\"'])|(?i:identified by\s[\"'])"
+        rf"|(?i:requirepass)\s|login\s\S{{1,64}}\spassword\s)[!#-%(-:=?-_a-{{}}~]{{8,200}}",
         accepts=is_password,
         beside_name=True,
         weak=True,

@@ -82,6 +82,8 @@ def holds_random(text: str) -> bool:
     return any(map(looks_random, _PART.findall(text)))
 
 
+_JOINED: Final = re.compile(r"""['"]\s?[+.&]|[A-Za-z_][\w.]*\([^()]*\)$""")
+"""Matches what stands for a password in a program that joins a URL: the end of a literal, or all of a call."""
 _CODE: Final = re.compile(r"[A-Za-z_][\w.]*[(\[]|[$#]?\{\{?[A-Za-z_ ]|[$%]\(|[$%<][A-Za-z_]|\*\*\*|\.\.\.")
 """Matches at the beginning of what stands for a password: a call, or a variable of a shell or of a template."""
 _SHORT: Final = 8
@@ -99,3 +101,15 @@ def is_password(text: str) -> bool:
         return False
     mixed = any(map(str.isalpha, text)) and any(map(str.isdigit, text)) and _SPECIAL.search(text) is not None
     return (mixed and len(text) >= _SHORT) or (len(text) >= _LONG and looks_random(text))
+
+
+def is_password_of_url(text: str) -> bool:
+    """Return whether a text at the place of a password can be one: there, a digit is enough.
+
+    >>> [is_password_of_url(text) for text in ("x7kq9tzw", "271828", "password", "${PASSWORD1}", "'+pass1+'")]
+    [True, True, False, False, False]
+    """
+    is_code = _CODE.match(text) is not None and not text[0].isalpha()
+    if is_code or _JOINED.match(text) or _PLACEHOLDER.search(text):
+        return False
+    return any(map(str.isdigit, text)) or is_password(text)

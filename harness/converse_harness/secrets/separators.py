@@ -10,12 +10,14 @@ from typing import Final
 _QUOTE: Final = r"""["'`*\\]{0,6}"""
 
 _TYPE: Final = r"(?::\s?&?(?:'static )?(?:[Ss]tr|[Ss]tring|SecretStr)\s?)?"
-_SIGN: Final = r"(?:=>|:=|\|\||\?\?|[:=>])=?"
+_SIGN: Final = r"(?:=>|:=|\|\||\?\?|[:=>\u2192\u2013\u2014]|->)=?"
+_REMARK: Final = r"(?:[ \t]{1,2}(?:[\[(][^\])\n]{0,32}[\])]|for[ \t][\w.-]{1,24}))?"
 _BLOCK: Final = r"(?:[|>][+-]?\s{1,40}|-\s{1,8})?"
 _OPENING: Final = r"""(?:[\[(]\s{0,8})?(?:[bru](?=["'`]))?"""
-IS: Final = rf"(?:{_QUOTE}[\])]?[ \t]{{0,40}}{_TYPE}{_SIGN}{_QUOTE}\s{{0,8}}{_BLOCK}{_OPENING}{_QUOTE})"
+IS: Final = rf"(?:{_QUOTE}[\])]?{_REMARK}[ \t]{{0,40}}{_TYPE}{_SIGN}{_QUOTE}\s{{0,8}}{_BLOCK}{_OPENING}{_QUOTE})"
 """Matches between the name and the value of a header or of a member: in JSON (plain or inside a string), in Markdown,
-in Python and other languages (with a type, too), in YAML (also before a block of lines) and in XML."""
+in Python and other languages (with a type, too), in YAML (also before a block of lines), in XML, and behind a label
+with a remark, such as `Secret key [None]: `."""
 
 _TAGS: Final = r"</[A-Za-z][\w:-]{0,20}>\s{0,40}(?:</?[A-Za-z][^<>]{0,80}>\s{0,40}){1,4}"
 _BARS: Final = r"[ \t]?[|\u2502\u2503\t]{1,2}[ \t]{0,40}"

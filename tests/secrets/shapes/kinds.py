@@ -178,7 +178,7 @@ NAMED: Final[Table] = (
     ("an API key of any service", "api key|apikey", "{32:alnum}|{40:hex}"),
     ("a token of any service", "auth token|secret token", "{40:alnum}|{40:hex}"),
     ("a secret key of any service", "secret key|signing secret|webhook secret", "{50:password}|{64:hex}|{44:base64}"),
-    ("a password in a configuration", "db password|password|smtp password", "{16:alnum}|{20:password}"),
+    ("a password in a configuration", "db password|password|smtp password|db pass", "{16:alnum}|{20:password}"),
 )
 """Random words that only their name shows to be secrets."""
 
@@ -189,6 +189,7 @@ HEADERS: Final[Table] = (
     ("Authorization without a scheme", "Authorization", "[[{40:alnum}]]"),
     ("Authorization: Token", "Authorization", "Token [[{40:hex}]]|token [[{40:alnum}]]"),
     ("Authorization: ApiKey", "Authorization", "ApiKey [[{40:alnum}]]|GenieKey [[{36:alnum}]]"),
+    ("Authorization: a scheme with hyphens", "Authorization", "Zoho-oauthtoken [[{40:hex}]]|Klaviyo-API-Key [[{40:alnum}]]"),
     ("Authorization: Bot", "Authorization", "Bot [[{40:alnum}]]"),
     ("Authorization: Digest", "Authorization", 'Digest username="ada", realm="x", nonce="{16:hex}", uri="/", response="[[{32:hex}]]"'),
     ("Authorization: Hawk", "Authorization", 'Hawk id="a7", ts="1700000000", nonce="k3k4j5", mac="[[{43:base64}=]]"'),
@@ -201,6 +202,7 @@ HEADERS: Final[Table] = (
     ("api-key", "api-key", "[[{32:hex}]]"),
     ("apikey", "apikey", "[[{32:alnum}]]"),
     ("Ocp-Apim-Subscription-Key", "Ocp-Apim-Subscription-Key", "[[{32:hex}]]"),
+    ("the key of a service", "X-Service-Key|DD-APPLICATION-KEY|Fastly-Key|X-Appwrite-Key", "[[{40:alnum}]]|[[{64:hex}]]"),
     ("x-functions-key", "x-functions-key", "[[{54:url}==]]"),
     ("X-CSRF-Token", "X-CSRF-Token|X-XSRF-TOKEN", "[[{43:url}]]|[[{64:hex}]]"),
     ("X-Auth-Token", "X-Auth-Token", "[[{40:alnum}]]"),
@@ -216,7 +218,8 @@ HEADERS: Final[Table] = (
 URLS: Final[Table] = (
     ("the password of a URL", "database url", "postgresql://app:[[{16:alnum}]]@db:5432/x|redis://:[[{20:alnum}]]@cache:6379/0|mongodb+srv://app:[[{20:alnum}]]@c0.x1.mongodb.net/db|amqp://app:[[{20:alnum}]]@mq:5672/%2F|mysql+pymysql://app:[[{20:alnum}]]@db/x"),
     ("the password of a URL, special", "database url", "postgresql://app:[[pa$$w0rd{9:special}]]@db:5432/x|mysql://root:[[{9:alnum}:{9:alnum}]]@db/x|redis://default:[[{9:alnum}{{9:alnum}]]@cache:6379"),
-    ("a token of a URL", "git url", "https://[[{40:alnum}]]@git.example.com/x.git|https://oauth2:[[{40:alnum}]]@git.example.com/x.git"),
+    ("the password of a URL, short", "database url", "postgresql://app:[[{4:lower}{2:digits}{4:lower}]]@db:5432/x|mysql://root:[[{10:digits}]]@db/x|redis://:[[{6:alnum}{2:digits}({3:alnum}]]@cache:6379|postgres://app:[[{3:lower}{1:digits}{6:lower}]]@/x?host=/tmp|postgres://app:[[{12:lower}7]]@$DB_HOST/x"),
+    ("a token of a URL", "git url", "https://[[{40:alnum}]]:x-oauth-basic@git.example.com/x|https://[[{40:alnum}]]@git.example.com/x.git|https://oauth2:[[{40:alnum}]]@git.example.com/x.git"),
     ("the password of a mailbox", "smtp url", "smtps://u%40x.com:[[{20:alnum}]]@smtp.x.com:465"),
     ("a signed URL of S3", "url", "https://b.s3.amazonaws.com/k?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Expires=60&X-Amz-Signature=[[{64:hex}]]&X-Amz-SignedHeaders=host"),
     ("a signed URL of S3, of old", "url", "https://b.s3.amazonaws.com/k?AWSAccessKeyId=AKIA{16:base32}&Signature=[[{26:alnum}%3D]]&Expires=1900000000"),
@@ -226,6 +229,7 @@ URLS: Final[Table] = (
     ("a signed URL of CloudFront", "url", "https://d1.cloudfront.net/k?Policy={120:alnum}__&Signature=[[{340:url}__]]&Key-Pair-Id=K{13:CAPITALS}|https://d1.cloudfront.net/k?Expires=1900000000&Signature=[[{340:url}__]]&Key-Pair-Id=K{13:CAPITALS}"),
     ("an API key in a query", "url", "https://api.example.com/v1?q=x&api_key=[[{32:alnum}]]|https://api.example.com/v1?apikey=[[{32:hex}]]&q=x"),
     ("an access token in a query", "url", "https://api.example.com/v1?access_token=[[{43:url}]]&q=x|https://x.com/cb#access_token=[[{43:url}]]&token_type=bearer"),
+    ("a key in a query", "url", "https://api.example.com/v1?key=[[{32:alnum}]]&q=x|https://api.example.com/v1?q=x&auth=[[{40:hex}]]|https://x.com/?sid=[[{32:alnum}]]|https://x.com/cb?code=[[{43:url}]]&state=x"),
     ("a Slack token in a hook", "slack webhook url", "https://hooks.slack.com/services/T{10:CAPITALS}/B{10:CAPITALS}/[[{24:alnum}]]"),
     ("a hook of Discord", "discord webhook url", "https://discord.com/api/webhooks/{19:digits}/[[{68:url}]]"),
     ("jdbc:postgresql", "jdbc url", "jdbc:postgresql://h:5432/db?user=app&password=[[{20:alnum}]]"),
@@ -234,6 +238,11 @@ URLS: Final[Table] = (
     ("ODBC", "odbc connection string", "Driver={ODBC Driver 18 for SQL Server};Server=tcp:h,1433;UID=app;PWD=[[{20:alnum}]];Encrypt=yes"),
     ("ADO.NET", "connection string", "Server=tcp:h,1433;Database=x;User ID=app;Password=[[{20:alnum}]];Encrypt=True;"),
     ("libpq", "dsn", "host=db port=5432 dbname=x user=app password=[[{20:alnum}]] sslmode=require"),
+    ("a password of curl", "command", "curl -su ada:[[{16:alnum}]] https://x.com|curl --user 'ada:[[{20:password}]]' https://x.com|wget --password=[[{16:alnum}]] https://x.com"),
+    ("a password of a command", "command", "sshpass -p [[{16:alnum}]] ssh h|docker login -u ada -p '[[{20:alnum}]]' r.example.com|redis-cli -h db -a [[{16:alnum}]] ping|mysql -u root -p[[{16:alnum}]] x|mongosh -u ada -p [[{16:alnum}]] db"),
+    ("a password of netrc", "netrc", "machine api.example.com login ada password [[{20:alnum}]]"),
+    ("a password in SQL", "sql", "CREATE USER app WITH PASSWORD '[[{16:alnum}]]';|ALTER USER app IDENTIFIED BY '[[{16:alnum}]]';"),
+    ("a password of Redis", "redis conf", "requirepass [[{20:alnum}]]"),
     ("AccountKey of Azure", "azure storage connection string", "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=[[{86:base64}==]];EndpointSuffix=core.windows.net"),
     ("SharedAccessKey of Azure", "servicebus connection string", "Endpoint=sb://x.servicebus.windows.net/;SharedAccessKeyName=Root;SharedAccessKey=[[{43:base64}=]]"),
 )  # fmt: skip
