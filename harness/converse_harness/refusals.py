@@ -62,7 +62,7 @@ def during(test: str) -> Generator[None, None, None]:
 def of_a_run() -> Generator[None, None, None]:
     """Keep the late calls of a pytest run, for a `with` block, apart from those of a run around it.
 
-    After the outermost run, late calls are printed.
+    At the end of the outermost run, the late calls that are left are printed, and each later one when it comes.
     """
     global _late, _over, _running, _runs
     before = _late, _running
@@ -70,9 +70,11 @@ def of_a_run() -> Generator[None, None, None]:
     try:
         yield
     finally:
-        _late, _running = before
         _runs -= 1
         _over = _runs == 0
+        left, (_late, _running) = _late, before
+        for call in left if _over else ():
+            _print(call.message)
 
 
 def path() -> str:
@@ -148,11 +150,15 @@ def is_late(message: str, test: str) -> Late | None:
     """
     same = next((call for call in _late if (call.message, call.test) == (message, test)), None)
     if _over:
-        print(f"converse-harness refused a call after the end of the run: {message}", file=sys.__stderr__, flush=True)
+        _print(message)
     elif same is None and len(_late) < _MOST:
         same = Late(message, test)
         _late.append(same)
     return same
+
+
+def _print(message: str) -> None:
+    print(f"converse-harness refused a call after the end of the run: {message}", file=sys.__stderr__, flush=True)
 
 
 def is_told(call: Late | None) -> None:

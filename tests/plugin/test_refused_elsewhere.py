@@ -125,6 +125,25 @@ def test_otherwise_the_run_fails(project: pytest.Pytester, workers: tuple[str, .
     result.stdout.fnmatch_lines(["*= converse guard =*", TOLD])
 
 
+REFUSE = "import sys\ndef {}(): next(each for each in sys.modules.values() if hasattr(each, 'gone')).refuse()"
+
+
+def test_a_late_call_while_the_summary_is_printed_fails_the_run(project: pytest.Pytester) -> None:
+    project.makeconftest(REFUSE.format("pytest_terminal_summary"))
+    result = run(project, f"{LATE}\ndef test_it(): start()")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*= converse guard =*", TOLD])
+
+
+@pytest.mark.slow
+def test_a_late_call_behind_the_summary_is_printed(project: pytest.Pytester) -> None:
+    project.makeconftest(REFUSE.format("pytest_unconfigure"))
+    result = run(project, f"{LATE}\ndef test_it(): start()", apart=True)
+    result.assert_outcomes(passed=1)
+    result.stderr.fnmatch_lines([f"converse-harness refused a call after the end of the run: {TOLD}"])
+
+
 def test_the_thread_of_a_fake_is_refused_again_after_a_test_that_turns_the_guard_off(project: pytest.Pytester) -> None:
     test = f"""{LATE}
 def test_it(): start()

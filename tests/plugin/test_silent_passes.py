@@ -189,6 +189,16 @@ BROKEN: Final = {
         'def test():\n    global F; F = HttpxFake(reply.text("left")).open()\n'
         '    httpx.post(AWS + "/model/m/converse", json={"messages": MESSAGES})',
     ),
+    "left open by the setup of a class": Row(
+        "left_open",
+        """class TestIt:
+    def setup_class(cls): cls.fake = fake_converse().open(); cls.fake.always(reply.text("left"))
+    def test_it(self): ask()
+
+def teardown_module():
+    from converse_harness.intercept.fake import open_fakes
+    assert not open_fakes()""",
+    ),
     "left open, on a server of the test": Row(
         "left_open",
         'def test():\n    global F; F = ConverseServer().start(); f = F.script(reply.text("left")); read(f.url)',

@@ -129,6 +129,12 @@ EXAMPLES: Final = (
     "SomeKindOfPassword123!@#",
     "tiger^5HHH",
     "ya29.google-oauth...",
+    "bm90IG15IHJlYWwgcGFzc3dvcmQ=",
+    "a%20secret",
+    "p%2Fss",
+    "user+1:a+b",
+    "\\xa1\\xa2",
+    "MyTestDatabaseSecret",
 )
 """What a secret of a manual or a docstring has in it: it looks like one. AWS writes the first into all of its own."""
 

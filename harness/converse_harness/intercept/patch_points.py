@@ -157,6 +157,7 @@ POINTS = (
     _guard("gevent.ssl", "SSLSocket.write", _WRITE, "write", "the same"),
     _guard("OpenSSL.SSL", "Connection.send", ("self", "buf", "..."), "openssl_write", "the same"),
     _guard("OpenSSL.SSL", "Connection.sendall", ("self", "buf", "..."), "openssl_write", "the same"),
+    _guard("OpenSSL.SSL", "Connection.write", ("self", "buf", "..."), "openssl_write", "the same"),
     _guard("ssl", "SSLSocket.send", _WRITE, "write", _IN_TLS),
     _guard("ssl", "SSLSocket.write", _WRITE, "write", "the same"),
     _guard("ssl", "SSLObject.write", _WRITE, "write", "the same"),

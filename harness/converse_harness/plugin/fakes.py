@@ -48,6 +48,8 @@ class FakesOfTests:
         self._test_runs = False
         self._servers: tuple[str, ...] = ()
         """The URLs of the servers that ran before the test function began."""
+        self._of_fixtures: set[Fake] = set()
+        """The fakes that the setup of a fixture, a class or a module has opened, and that are still open."""
         self._between: Note | None = None
         """The note about replies that an example of `@given` has left to the next one."""
 
@@ -81,22 +83,40 @@ class FakesOfTests:
             OPEN_FAKES.patch(eager=eager)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_fixture_setup(self, request: Any) -> Step:
-        """Choose the settings of fakes that a fixture opens on the server.
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any], request: Any) -> Step:
+        """Choose the settings of fakes that a fixture opens on the server, and close at its end what it leaves open.
 
-        A fixture of which a test asks while it runs may have a wider scope: its fake stays open, and awaits no call.
+        pytest sets up classes and modules as fixtures. A fixture of which a test asks while it runs may have a wider
+        scope: its fake stays open, and awaits no call.
         """
         __tracebackhide__ = True
         if self.server is not None:
             self.server.settings = settings.settings_of(request.node)
-        if not self._test_runs or (module := sys.modules.get(_MODULE)) is None:
-            return (yield)
-        before, awaited = _open_fakes(), module.await_calls(False)
+        opened: dict[Fake, int] = {}
+        fixturedef.addfinalizer(partial(self._close_left, opened))  # as the first one, so it runs after the others
+        module, before = sys.modules.get(_MODULE), _open_fakes()
+        awaited = module.await_calls(False) if module is not None and self._test_runs else None
         try:
             return (yield)
         finally:
-            module.await_calls(awaited)
-            self._before = {**self._before, **{fake: had for fake, had in _open_fakes().items() if fake not in before}}
+            if module is not None and awaited is not None:
+                module.await_calls(awaited)
+            # A fixture that was set up for this one may have a wider scope, and closes its own fakes.
+            known = before.keys() | self._of_fixtures
+            opened |= {fake: had for fake, had in _open_fakes().items() if fake not in known}
+            self._of_fixtures.update(opened)
+            if self._test_runs:
+                self._before = {**self._before, **opened}
+
+    def _close_left(self, opened: Mapping[Fake, int]) -> None:
+        """Close and check the fakes that a fixture has opened and left open."""
+        __tracebackhide__ = True
+        self._of_fixtures.difference_update(opened)
+        for fake in opened.keys() & _open_fakes().keys():
+            if not self._is_closed_by_others(fake):
+                _note([_left_open(repr(fake))], [], None)
+                _close(fake, None, None)
+                fake.check()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Step:

@@ -95,6 +95,7 @@ class LateRefusals:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._told: list[str] = []
+        self._session: pytest.Session | None = None
         run = ExitStack()
         run.enter_context(refusals.of_a_run())
         config.add_cleanup(run.close)
@@ -112,13 +113,18 @@ class LateRefusals:
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Step:
         """Fail the run if a call was refused that has failed no test."""
-        self._told += [*refusals.pop_late(), *refusals.of_others()]
         output: dict[str, object] | None = getattr(self._config, "workeroutput", None)
         if output is not None:
             output[_OUTPUT] = self._told
-        if self._told and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        self._session = session
+        self._take()
         return (yield)
+
+    def _take(self) -> None:
+        self._told += [*refusals.pop_late(), *refusals.of_others()]
+        passed = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+        if self._told and self._session is not None and self._session.exitstatus in passed:
+            self._session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -127,7 +133,8 @@ class LateRefusals:
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print the refused calls that have failed no test."""
+        """Print the refused calls that have failed no test, also those that came while the summary was printed."""
+        self._take()
         if self._told:
             terminalreporter.section("converse guard")
             for message in dict.fromkeys(self._told):

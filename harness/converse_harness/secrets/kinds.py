@@ -45,7 +45,19 @@ _PLAIN: Final = r"[!#-%*-+./:=?-Z^_a-z~0-9-]"
 _NO_SECRET: Final = "".join(
     f"(?<!{word}token)(?<!{word}.token)"
     for word in (
-        *("next", "page", "tion", "client", "request", "sync", "start", "starting", "resume", "cursor"),
+        *(
+            "next",
+            "page",
+            "continuation",
+            "pagination",
+            "client",
+            "request",
+            "sync",
+            "start",
+            "starting",
+            "resume",
+            "cursor",
+        ),
         *("lock", "update", "change"),
     )
 )
@@ -80,7 +92,9 @@ _NO_KEY: Final = "".join(
     )
 )
 """A key in a header is no secret after one of these words: it names something."""
-_NAMES: Final = rf"(?i:token{_NO_SECRET}|secret|{_keys('key', _SECRET_KEYS)}|(?<=[a-z]-)key{_NO_KEY}(?=[\"'\\]{{0,2}}\s?[:=,]))"
+_NAMES: Final = (
+    rf"(?i:token{_NO_SECRET}|secret|{_keys('key', _SECRET_KEYS)}|(?<=[a-z]-)key{_NO_KEY}(?=[\"'\\]{{0,2}}\s?[:=,]))"
+)
 _ARGUMENTS: Final = (
     rf"(?:TOKEN|SECRET|{_keys('KEY', _SECRET_KEYS.upper())}|(?<=-)token(?i:{_NO_SECRET})|(?<=-)secret|(?<=-)key)"
 )
@@ -103,7 +117,7 @@ ACCOUNT_BY_NAME: Final = SecretKind(
     rf"|registry[ _-]?ids?|registries)(?:{GIVEN}|\s)|(?<![A-Za-z])(?i:account){IS}"
     r"(?!20\d\d[01]\d[0-3]\d[0-2]\d[0-5]\d)))"
     # A time such as 202611271530 and a number of things are no account id.
-    r"\d{12}(?!\d| (?:bytes|items|ms|tokens|units)\b)",
+    r"\d{12}(?!\d| (?:bytes|calls|documents|files|items|lines|ms|records|requests|rows|seconds|tokens|units|users)\b)",
     masked=True,
 )
 ACCOUNT_IN_ADDRESS: Final = SecretKind(
@@ -285,6 +299,9 @@ KINDS: Final = (
         r"(?:(?:(?!----)[^\x00]){16,16384}-----? ?END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)? ?-----?"
         r"|[^\x00]{0,300}?[A-Za-z0-9+/=]{16,}(?:(?:\\[nr]|<br ?/?>|[\s\"'+,>|E#*\\-]){1,40}[A-Za-z0-9+/=]{40,})*"
         r"(?:(?:[\r\n]|\\[nr])+[A-Za-z0-9+/=]+)*)"
+        # The end of a key, such as `tail` prints it.
+        rf"|(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{{40,76}}{_KEY_LINE}(?:[A-Za-z0-9+/=]{{4,76}}{_KEY_LINE}){{0,200}}"
+        r"(?<=-)END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)? ?-----?"
         r"|openssh-key-v1\x00",
         accepts=lambda key: holds_random(key) or key.startswith("openssh"),
     ),
@@ -451,7 +468,7 @@ KINDS: Final = (
         r"(?P<kept>\bcurl\b[^\n]{0,300}?\s(?:-[A-Za-z]{0,6}u|--user)[ =]?[\"']?[^\s:\"']{1,64}:"
         r"|\b(?:sshpass|(?:docker|podman) login|redis-cli|mysql(?:dump)?|mongo(?:sh|dump)?)\b[^\n|;&]{0,200}?"
         r"\s-[pa]\s?[\"']?)"
-        r"[^\s\"']{6,200}",
+        r"(?=[^\s\"']{0,40}[A-Za-z])[^\s\"']{6,200}",
         source="the manuals of these programs",
         accepts=is_password_of_url,
     ),
@@ -473,7 +490,7 @@ KINDS: Final = (
     SecretKind(
         "a signature of CloudFront",
         ("policy=", "signature="),
-        r"(?P<kept>[?&](?:Signature|Policy)=)[A-Za-z0-9_~.%+/=-]{64,}",
+        r"(?P<kept>[?&](?:Signature|Policy)=)[A-Za-z0-9_~.%+/=-]{32,}",
         source="docs.aws.amazon.com",
         masked=True,
     ),
@@ -518,7 +535,8 @@ KINDS: Final = (
     SecretKind(
         "a password beside its name",
         ("pass", "pwd", "login", "identified by", "requirepass"),
-        rf"(?P<kept>(?i:pass(?:word|wd|phrase)?|pwd)(?:{ASSIGNED}|[ \t]{{1,4}}[\"'])|(?i:identified by\s[\"'])"
+        rf"(?P<kept>(?i:pass(?:word|wd|phrase)|pwd)(?:{ASSIGNED}|[ \t]{{1,4}}[\"'])|(?i:identified by\s[\"'])"
+        rf"|(?:(?<![A-Za-z])(?i:pass)|(?<=[a-z])Pass){IS}"
         rf"|(?i:requirepass)\s|login\s\S{{1,64}}\spassword\s)[!#-%(-:=?-_a-{{}}~]{{8,200}}",
         accepts=is_password,
         beside_name=True,

@@ -86,6 +86,8 @@ _JOINED: Final = re.compile(r"""['"]\s?[+.&]|[A-Za-z_][\w.]*\([^()]*\)$""")
 """Matches what stands for a password in a program that joins a URL: the end of a literal, or all of a call."""
 _CODE: Final = re.compile(r"[A-Za-z_][\w.]*[(\[]|[$#]?\{\{?[A-Za-z_ ]|[$%]\(|[$%<][A-Za-z_]|\*\*\*|\.\.\.")
 """Matches at the beginning of what stands for a password: a call, or a variable of a shell or of a template."""
+_HOST: Final = re.compile(r"\.?\w[\w-]*(?:\.[\w-]+)*:\d{2,5}\b.{0,2}")
+"""Matches a host with a port, which often stands next to a password."""
 _SHORT: Final = 8
 _LONG: Final = 16
 _SPECIAL: Final = re.compile(r"[^\w.-]")
@@ -97,7 +99,7 @@ def is_password(text: str) -> bool:
     >>> [is_password(text) for text in ("pa$$w0rd{2}", "password", "${DB_PASSWORD}", "getpass()")]
     [True, False, False, False]
     """
-    if _CODE.match(text) or text.endswith(("()", "}}")):
+    if _CODE.match(text) or _HOST.fullmatch(text) or text.endswith(("()", "}}")):
         return False
     mixed = any(map(str.isalpha, text)) and any(map(str.isdigit, text)) and _SPECIAL.search(text) is not None
     return (mixed and len(text) >= _SHORT) or (len(text) >= _LONG and looks_random(text))

@@ -490,6 +490,18 @@ def openssl_kept_alive() -> Iterator[None]:
     connection.recv(100)
 
 
+@way("OpenSSL")
+def openssl_kept_alive_and_written_by_another_name() -> Iterator[None]:
+    module: Any = import_module("OpenSSL.SSL")
+    connection = module.Connection(module.Context(module.TLS_CLIENT_METHOD), socket.create_connection((AT, 443)))
+    connection.set_tlsext_host_name(HOST.encode())
+    connection.set_connect_state()
+    connection.do_handshake()
+    yield
+    connection.write(RAW)
+    connection.recv(100)
+
+
 @way("grpc")
 def grpc_names() -> Iterator[None]:
     grpc: Any = import_module("grpc")
