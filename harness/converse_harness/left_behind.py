@@ -85,8 +85,8 @@ LEFT_BEHIND: Final[dict[str, LeftKind]] = {
     ),
     "left_open": LeftKind(
         "note",
-        "A fake that the test has opened by hand was still open at its end, or one of the setup of its class, its module "
-        "or a fixture at theirs. It was closed and checked.",
+        "A fake that the test has opened by hand was still open at its end, or one that a setup of its class, of its "
+        "module or a fixture has opened, at theirs. It was closed and checked.",
         "{fake} was still open at the end of the test, or of the fixture, that opened it. It was closed and checked "
         "there, so that it answers no other test. Open it in `with`, or in a fixture of a wider scope.",
     ),

@@ -536,7 +536,8 @@ KINDS: Final = (
         "a password beside its name",
         ("pass", "pwd", "login", "identified by", "requirepass"),
         rf"(?P<kept>(?i:pass(?:word|wd|phrase)|pwd)(?:{ASSIGNED}|[ \t]{{1,4}}[\"'])|(?i:identified by\s[\"'])"
-        rf"|(?:(?<![A-Za-z])(?i:pass)|(?<=[a-z])Pass){IS}"
+        # The word alone is often a result, and a statement of Python.
+        rf"|(?<![A-Za-z])(?i:pass){IS}|(?:(?<=[A-Za-z0-9]_)(?i:pass)|(?<=[a-z])Pass|(?<=[Dd][Bb][ -])pass){ASSIGNED}"
         rf"|(?i:requirepass)\s|login\s\S{{1,64}}\spassword\s)[!#-%(-:=?-_a-{{}}~]{{8,200}}",
         accepts=is_password,
         beside_name=True,
