@@ -45,20 +45,8 @@ _PLAIN: Final = r"[!#-%*-+./:=?-Z^_a-z~0-9-]"
 _NO_SECRET: Final = "".join(
     f"(?<!{word}token)(?<!{word}.token)"
     for word in (
-        *(
-            "next",
-            "page",
-            "continuation",
-            "pagination",
-            "client",
-            "request",
-            "sync",
-            "start",
-            "starting",
-            "resume",
-            "cursor",
-        ),
-        *("lock", "update", "change"),
+        *("next", "page", "continuation", "pagination", "client", "request", "sync", "start", "starting"),
+        *("resume", "cursor", "lock", "update", "change", "action"),
     )
 )
 """A token is no secret after one of these words: it stands for a page, a retry or a version."""
