@@ -87,6 +87,8 @@ _ARGUMENTS: Final = (
     rf"(?:TOKEN|SECRET|{_keys('KEY', _SECRET_KEYS.upper())}|(?<=-)token(?i:{_NO_SECRET})|(?<=-)secret|(?<=-)key)"
 )
 _KEY_LINE: Final = r"(?:\\[nr]|<br ?/?>|[\s\"'+,>|#*\\-]){1,40}"
+_QUOTES: Final = r"[\"'\\]{1,3}"
+_OF_JWK: Final = "(?:d|p|q|dp|dq|qi|k)"
 _COOKIE: Final = r"[\w!#$%&*+.^|~-]{1,64}=[^\s;,\"'\\<>]*"
 _URL_IS: Final = r"(?:=|%3D|%253D|\\u003[dD])"
 _URL_VALUE: Final = r"""(?!\*\*\*|REDACTED)(?:(?!%26|%2526)[^&\s"'<>\\,;()\[\]{}]){8,}"""
@@ -325,8 +327,11 @@ KINDS: Final = (
         "a JSON Web Key",
         ("kty", "jwk"),
         # In a text, and as a member, whose key `views` names.
-        r"(?P<kept>[\"'\\]{1,3}kty[\"'\\]{1,3}\s?:[^{}]{1,4000}?[\"'\\]{1,3}d[\"'\\]{1,3}\s{0,3}:\s{0,8}[\"'\\]{1,3}"
-        r"|\bjwk (?:d|p|q|dp|dq|qi|k): )[A-Za-z0-9_-]{22,800}(?![A-Za-z0-9_+/=-])",
+        # The members of a private key of RSA follow each other in any order.
+        rf"(?P<kept>{_QUOTES}kty{_QUOTES}\s?:[^{{}}]{{1,4000}}?{_QUOTES}{_OF_JWK}{_QUOTES}\s{{0,3}}:\s{{0,8}}{_QUOTES}"
+        rf"|\bjwk {_OF_JWK}: )[A-Za-z0-9_-]{{22,800}}(?![A-Za-z0-9_+/=-])"
+        rf"(?:{_QUOTES}\s{{0,3}},\s{{0,20}}{_QUOTES}{_OF_JWK}{_QUOTES}\s{{0,3}}:\s{{0,8}}{_QUOTES}[A-Za-z0-9_-]{{22,800}})"
+        r"{0,6}",
         source="RFC 7517",
         beside_name=True,
         accepts=looks_random,

@@ -147,6 +147,8 @@ _QUOTED: Final = re.compile(
 """Matches in every text with a line before which `_BEFORE_LINE` matches something."""
 
 _TOKEN: Final = r"[\w+/.~%=-]"
+_JOINED: Final = rf"[ \t]*(?:[+.&\\]|\.\.)?(?:[ \t]{{0,40}}\r?\n(?:{_LINE})?)?\s{{0,80}}(?:[+.&][ \t]*)?[brf]?"
+"""Matches between two literals of a program, which may stand on two lines."""
 
 # Each pattern begins with a character, not with a look-behind, because `re` finds a character quickly. The first item
 # is a text that a text with a match contains.
@@ -164,8 +166,8 @@ _BROKEN: Final[tuple[tuple[str, re.Pattern[str]], ...]] = tuple(
         # A tag of HTML within a word.
         ("<", rf"<(?<={_TOKEN}<)/?(?:wbr|b|i|em|span|mark)\b[^<>]{{0,60}}>(?={_TOKEN})"),
         # A text in two literals of a program: "abc" + "def".
-        ('"', rf"""\"(?<={_TOKEN}\")[ \t]*(?:[+.&\\]|\.\.)?\s{{0,80}}(?:[+.&][ \t]*)?[brf]?\"(?={_TOKEN})"""),
-        ("'", rf"""'(?<={_TOKEN}')[ \t]*(?:[+.&\\]|\.\.)?\s{{0,80}}(?:[+.&][ \t]*)?[brf]?'(?={_TOKEN})"""),
+        ('"', rf"""\"(?<={_TOKEN}\"){_JOINED}\"(?={_TOKEN})"""),
+        ("'", rf"""'(?<={_TOKEN}'){_JOINED}'(?={_TOKEN})"""),
     )
 )
 
