@@ -225,6 +225,16 @@ def test_a_secret_in_the_pieces_of_one_of_several_blocks_is_found_where_its_stre
     assert {leak.line for leak in scan(lines, own=()) if leak.kind == "a GitHub token"} == {len(plain) * streams + 3}
 
 
+@pytest.mark.parametrize("unseen", ["\u200b", "\U000e0041"], ids=["of no width", "a tag beyond U+FFFF"])
+@given(at=st.integers(1, len(TOKEN) - 1), depth=st.integers(1, 3))
+@settings(max_examples=examples(0.1))
+def test_an_unseen_character_hides_no_secret_however_often_json_escapes_it(unseen: str, at: int, depth: int) -> None:
+    text = TOKEN[:at] + unseen + TOKEN[at:]
+    for _ in range(depth):
+        text = json.dumps(text)
+    assert found(text)
+
+
 # Of this process
 
 

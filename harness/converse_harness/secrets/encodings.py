@@ -100,8 +100,17 @@ def _unescaped(found: re.Match[str]) -> str:
     return chr(int(code, 16)) if code else _ESCAPED.get(found[6], found[7])
 
 
+_PAIR: Final = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+
+
+def _unescape(text: str) -> str:
+    made = _ESCAPE.sub(_unescaped, text)
+    # JSON escapes a character beyond U+FFFF as two halves. Some of these characters are not seen.
+    return _PAIR.sub(lambda found: found[0].encode("utf-16-le", "surrogatepass").decode("utf-16-le"), made)
+
+
 WHOLE: Final[tuple[tuple[str, str, Callable[[str], str]], ...]] = (
-    ("escaped", "\\", lambda text: _ESCAPE.sub(_unescaped, text)),
+    ("escaped", "\\", _unescape),
     ("percent-encoded", "%", lambda text: unquote(text) if _PERCENT.search(text) else text),
     ("HTML", "&", lambda text: html.unescape(text) if _ENTITY.search(text) else text),
     ("quoted-printable", "=3D", lambda text: _PRINTABLE_QUOTED.sub(_unquoted, text)),

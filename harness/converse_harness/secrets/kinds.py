@@ -87,6 +87,7 @@ _ARGUMENTS: Final = (
     rf"(?:TOKEN|SECRET|{_keys('KEY', _SECRET_KEYS.upper())}|(?<=-)token(?i:{_NO_SECRET})|(?<=-)secret|(?<=-)key)"
 )
 _KEY_LINE: Final = r"(?:\\[nr]|<br ?/?>|[\s\"'+,>|#*\\-]){1,40}"
+_SHORT_LINE: Final = _KEY_LINE.replace("40", "16")
 _QUOTES: Final = r"[\"'\\]{1,3}"
 _OF_JWK: Final = "(?:d|p|q|dp|dq|qi|k)"
 _COOKIE: Final = r"[\w!#$%&*+.^|~-]{1,64}=[^\s;,\"'\\<>]*"
@@ -290,7 +291,7 @@ KINDS: Final = (
         r"|[^\x00]{0,300}?[A-Za-z0-9+/=]{16,}(?:(?:\\[nr]|<br ?/?>|[\s\"'+,>|E#*\\-]){1,40}[A-Za-z0-9+/=]{40,})*"
         r"(?:(?:[\r\n]|\\[nr])+[A-Za-z0-9+/=]+)*)"
         # The end of a key, such as `tail` prints it.
-        rf"|(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{{40,76}}{_KEY_LINE}(?:[A-Za-z0-9+/=]{{4,76}}{_KEY_LINE}){{0,200}}"
+        rf"|(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{{40,76}}{_SHORT_LINE}(?:[A-Za-z0-9+/=]{{4,76}}{_SHORT_LINE}){{0,60}}"
         r"(?<=-)END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)? ?-----?"
         r"|openssh-key-v1\x00",
         accepts=lambda key: holds_random(key) or key.startswith("openssh"),

@@ -113,7 +113,7 @@ def _at_hints(kind: SecretKind, text: str, lowered: str) -> Iterator[re.Match[st
 
 
 _LARGE: Final = 256 * 1024
-_BEFORE_HINT: Final = 256
+_BEFORE_HINT: Final = 12 * 1024  # the end of a private key has its hint in its last line
 _AFTER_HINT: Final = 16 * 1024
 
 

@@ -147,7 +147,7 @@ def test_what_is_recorded_is_what_the_page_says(
         verdicts = taken(file, asked)
         written = [repr(asked[model]) for model, verdict in verdicts.items() if verdict == "written"]
         assert [each for each in written if each not in _not_claimed(asked)] == []
-        assert len(written) < 0.1 * len(asked)
+        assert len(written) < 0.1 * len(asked) + 4
         print(
             transport, file.name, {each: [*verdicts.values()].count(each) for each in ("found", "left out", "written")}
         )
