@@ -14,11 +14,11 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, wraps
+from functools import cache, cached_property, wraps
 from importlib.metadata import PackageNotFoundError, version
 from operator import attrgetter
 from types import FunctionType, ModuleType
-from typing import Any, cast
+from typing import Any, Final, cast
 from weakref import WeakKeyDictionary
 
 from converse_harness.errors import TransportError
@@ -261,15 +261,19 @@ def _holder(point: Point) -> Any:
     if point.since is not None and not _has(holder, point.since):
         return None
     for step in point.path:
-        if not hasattr(holder, step):
+        inner = getattr(holder, step, _MISSING)
+        if inner is _MISSING:
             raise _mismatch(point, f"no {step!r}", by=holder)
-        holder = getattr(holder, step)
+        holder = inner
     return None if point.optional and point.name not in vars(holder) else holder
+
+
+_getter: Final = cache(attrgetter)  # to make one takes longer than to use it
 
 
 def _has(module: Any, attribute: str) -> bool:
     try:
-        attrgetter(attribute)(module)
+        _getter(attribute)(module)
     except AttributeError:
         return False
     return True

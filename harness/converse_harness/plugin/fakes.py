@@ -101,12 +101,14 @@ class FakesOfTests:
         finally:
             if module is not None and awaited is not None:
                 module.await_calls(awaited)
-            # A fixture that was set up for this one may have a wider scope, and closes its own fakes.
-            known = before.keys() | self._of_fixtures
-            opened |= {fake: had for fake, had in _open_fakes().items() if fake not in known}
-            self._of_fixtures.update(opened)
-            if self._test_runs:
-                self._before = {**self._before, **opened}
+            now = _open_fakes()
+            if now.keys() != before.keys():
+                # A fixture that was set up for this one may have a wider scope, and closes its own fakes.
+                known = before.keys() | self._of_fixtures
+                opened |= {fake: had for fake, had in now.items() if fake not in known}
+                self._of_fixtures.update(opened)
+                if self._test_runs:
+                    self._before = {**self._before, **opened}
 
     def _close_left(self, opened: Mapping[Fake, int]) -> None:
         """Close and check the fakes that a fixture has opened and left open."""
