@@ -64,19 +64,8 @@ _SECRET_KEYS: Final = (
 _NO_KEY: Final = "".join(
     f"(?<!{word}-key)"
     for word in (
-        *(
-            "idempotency",
-            "partition",
-            "routing",
-            "cache",
-            "surrogate",
-            "primary",
-            "foreign",
-            "sort",
-            "public",
-            "object",
-        ),
-        *("websocket", "s3"),
+        *("idempotency", "partition", "routing", "cache", "surrogate", "primary", "foreign", "sort"),
+        *("public", "object", "websocket", "s3"),
     )
 )
 """A key in a header is no secret after one of these words: it names something."""
@@ -86,8 +75,9 @@ _NAMES: Final = (
 _ARGUMENTS: Final = (
     rf"(?:TOKEN|SECRET|{_keys('KEY', _SECRET_KEYS.upper())}|(?<=-)token(?i:{_NO_SECRET})|(?<=-)secret|(?<=-)key)"
 )
-_KEY_LINE: Final = r"(?:\\[nr]|<br ?/?>|[\s\"'+,>|#*\\-]){1,40}"
-_SHORT_LINE: Final = _KEY_LINE.replace("40", "16")
+_BREAK: Final = r"(?:\\[nr]|<br ?/?>|[\s\"'+,>|#*\\-])"
+_KEY_LINE: Final = rf"{_BREAK}{{1,40}}"
+_SHORT_LINE: Final = rf"{_BREAK}{{1,16}}"
 _QUOTES: Final = r"[\"'\\]{1,3}"
 _OF_JWK: Final = "(?:d|p|q|dp|dq|qi|k)"
 _COOKIE: Final = r"[\w!#$%&*+.^|~-]{1,64}=[^\s;,\"'\\<>]*"

@@ -17,7 +17,7 @@ import lzma
 import quopri
 import re
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote, unquote
@@ -348,21 +348,20 @@ def _colours(form: str) -> Hiding:
     return Hiding(lambda text, at: form.format(text[:at], text[at:]), lambda text: _COLOURS.sub("", text))
 
 
-def _xxd(text: str) -> str:
+def _rows(text: str) -> Iterator[tuple[str, bytes]]:
+    """The rows of a dump: the place in eight digits, and sixteen bytes."""
     data = text.encode()
-    rows = (data[at : at + 16] for at in range(0, len(data), 16))
-    return "\n".join(
-        f"{number * 16:08x}: {row.hex(' ', 2):39}  {''.join(chr(one) if 32 <= one < 127 else '.' for one in row)}"
-        for number, row in enumerate(rows)
-    )
+    return ((f"{at:08x}", data[at : at + 16]) for at in range(0, len(data), 16))
+
+
+def _xxd(text: str) -> str:
+    shown = ((at, row, "".join(chr(one) if 32 <= one < 127 else "." for one in row)) for at, row in _rows(text))
+    return "\n".join(f"{at}: {row.hex(' ', 2):39}  {plain}" for at, row, plain in shown)
 
 
 def _hexdump(text: str) -> str:
-    data = text.encode()
-    rows = (data[at : at + 16] for at in range(0, len(data), 16))
     return "\n".join(
-        f"{number * 16:08x}  {row[:8].hex(' ')}  {row[8:].hex(' '):23}  |{row.decode('latin-1')}|"
-        for number, row in enumerate(rows)
+        f"{at}  {row[:8].hex(' ')}  {row[8:].hex(' '):23}  |{row.decode('latin-1')}|" for at, row in _rows(text)
     )
 
 

@@ -478,13 +478,18 @@ def gevent_kept_alive() -> Iterator[None]:
     tls.recv(100)
 
 
-@way("OpenSSL")
-def openssl_kept_alive() -> Iterator[None]:
+def _by_openssl() -> Any:
     module: Any = import_module("OpenSSL.SSL")
     connection = module.Connection(module.Context(module.TLS_CLIENT_METHOD), socket.create_connection((AT, 443)))
     connection.set_tlsext_host_name(HOST.encode())
     connection.set_connect_state()
     connection.do_handshake()
+    return connection
+
+
+@way("OpenSSL")
+def openssl_kept_alive() -> Iterator[None]:
+    connection = _by_openssl()
     yield
     connection.sendall(b"GET / HTTP/1.1\r\n\r\n")
     connection.recv(100)
@@ -492,11 +497,7 @@ def openssl_kept_alive() -> Iterator[None]:
 
 @way("OpenSSL")
 def openssl_kept_alive_and_written_by_another_name() -> Iterator[None]:
-    module: Any = import_module("OpenSSL.SSL")
-    connection = module.Connection(module.Context(module.TLS_CLIENT_METHOD), socket.create_connection((AT, 443)))
-    connection.set_tlsext_host_name(HOST.encode())
-    connection.set_connect_state()
-    connection.do_handshake()
+    connection = _by_openssl()
     yield
     connection.write(RAW)
     connection.recv(100)
