@@ -86,8 +86,9 @@ def values(
     *,
     overrides: Mapping[str, Strategy] | None = None,
     texts: st.SearchStrategy[str] | None = None,
+    service: str = bedrock.SERVICE,
 ) -> Any:
-    """Values of the shape `shape` of AWS's API model: dicts for structures, bytes for blobs, aware datetimes for
+    """Values of the shape `shape` of AWS's API model of a Bedrock service: dicts for structures, bytes for blobs, aware datetimes for
     timestamps.
 
     Optional members are often absent, lists and maps have at most three items, blobs have at most 48 bytes, and
@@ -106,31 +107,31 @@ def values(
     """
     if overrides is not None:
         _check_type(overrides, Mapping, "overrides", "a mapping: {'ToolUseId': st.just('tooluse_1')}")
-    return _compiled(shape, tuple((overrides or {}).items()), texts)(draw)
+    return _compiled(shape, tuple((overrides or {}).items()), texts, service)(draw)
 
 
 @cached
-def _compiled(shape: str, overrides: tuple[tuple[str, Strategy], ...], texts: Strings | None) -> Draw:
+def _compiled(shape: str, overrides: tuple[tuple[str, Strategy], ...], texts: Strings | None, service: str) -> Draw:
     if texts is not None:
         _check_type(texts, st.SearchStrategy, "texts", "a strategy of str: st.text()")
     try:
-        found = bedrock.shape(shape)
+        found = bedrock.shape(shape, service)
         for name, strategy in overrides:
-            _check_override(name, strategy)
+            _check_override(name, strategy, service)
     except bedrock.NotInModel as error:
         raise InvalidArgument(f"shapes.values({shape!r}): {error}") from error
-    return _Drawers(dict(overrides), texts)[found.name]
+    return _Drawers(dict(overrides), texts, service)[found.name]
 
 
-def _check_override(name: str, strategy: Strategy) -> None:
+def _check_override(name: str, strategy: Strategy, service: str) -> None:
     _check_type(
         strategy, st.SearchStrategy, f"overrides[{name!r}]", f"a strategy: for one value, st.just({strategy!r})"
     )
     structure, dot, member = name.partition(".")
     if dot:
-        bedrock.member(structure, member)
+        bedrock.member(structure, member, service)
     else:
-        bedrock.shape(structure)
+        bedrock.shape(structure, service)
 
 
 def _check_type(value: object, expected: type, name: str, allowed: str) -> None:
@@ -141,9 +142,12 @@ def _check_type(value: object, expected: type, name: str, allowed: str) -> None:
 class _Drawers(ShapeWalk[Draw]):
     """The functions that draw values of shapes. They depend on the `overrides` and `texts` of one call of `values`."""
 
-    def __init__(self, overrides: Mapping[str, Strategy], texts: st.SearchStrategy[str] | None) -> None:
-        real = {name: make() for name, make in REAL.items()}
-        super().__init__({name: _from(strategy) for name, strategy in {**real, **overrides}.items()})
+    def __init__(
+        self, overrides: Mapping[str, Strategy], texts: st.SearchStrategy[str] | None, service: str = bedrock.SERVICE
+    ) -> None:
+        super().__init__(service)
+        real = {name: make() for name, make in REAL.items()} if service == bedrock.SERVICE else {}
+        self.update({name: _from(strategy) for name, strategy in {**real, **overrides}.items()})
         self._texts = texts
 
     def plain(self, shape: bedrock.Shape) -> Draw:

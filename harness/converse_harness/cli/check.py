@@ -223,9 +223,8 @@ def _stale_request(exchange: RecordedExchange) -> Iterator[str]:
     if "operation" not in exchange.call or exchange.head.get("status", 500) >= 400 or not exchange.request:
         return
     try:
-        bedrock.check_operation(exchange.operation)
-        if exchange.operation not in bedrock.operations():
-            return  # such requests are not checked, because Bedrock Runtime lacks the operation
+        if bedrock.CONTROL_PLANE in bedrock.services_of(exchange.operation):
+            return  # such requests are not checked
         shape = bedrock.operation(exchange.operation).input_shape
         if "payload" in shape.serialization:
             return

@@ -16,7 +16,8 @@ from converse_harness.endpoint import failure_texts, operations
 from converse_harness.endpoint.call import SCRIPTED, Call, CallOutcome, NotesOfCall
 from converse_harness.endpoint.condition import NAMED, check_answer, in_short
 from converse_harness.endpoint.occasion import Occasion
-from converse_harness.endpoint.outputs import output_response
+from converse_harness.endpoint.operations import NamedOperation
+from converse_harness.endpoint.outputs import answer_of, own_response
 from converse_harness.endpoint.own_answers.control_plane import ANSWERS
 from converse_harness.endpoint.own_answers.unknown_paths import gets_no_answer, no_answer
 from converse_harness.endpoint.render import Renderer, error_json
@@ -35,8 +36,7 @@ from converse_harness.errors import (
 from converse_harness.faults.model import Transport
 from converse_harness.left_behind import LEFT_BEHIND
 from converse_harness.notes import Note
-from converse_harness.reply.body import ErrorBody
-from converse_harness.reply.operation_output import OperationOutput
+from converse_harness.reply.body import ErrorBody, OutputBody
 from converse_harness.reply.reply import Reply
 from converse_harness.secrets.mask import mask, mask_headers
 from converse_harness.settings import (
@@ -56,6 +56,9 @@ from converse_harness.stream.http import Chunk, HttpResponse, Request, error_res
 
 _S = TypeVar("_S", bound=Stage)
 _T = TypeVar("_T")
+
+AskedOperation = tuple[str | None, Mapping[str, str], str]
+"""The operation of a request (None if it is not known), the parameters in its path, and its service."""
 
 MakeStage = Callable[["Endpoint"], Stage]
 """A class of stages, or a function that makes a stage for one Endpoint."""
@@ -169,14 +172,15 @@ class Endpoint:
         self._reader = RequestReader()
         self.check(*replies)
 
-    def exchange(self, request: Request, *, operation: str | None = None) -> Exchange:
+    def exchange(self, request: Request, *, operation: str | None = None, service: str | None = None) -> Exchange:
         """Answer one request. This method is the life of a call, and asks the stages in turn.
 
-        Give `operation` only if the path of the request does not show the operation.
+        Give `service` if the transport knows the Bedrock service that the client asks, and then also `operation` if it
+        knows the operation. Otherwise both are found by the request.
         """
         on = self._on
         with self.lock:  # one call after the other; of the user's code, only conditions and match functions run here
-            call = self.receive(request, operation=operation)
+            call = self.receive(request, operation=operation, service=service)
             try:
                 for received in on.received:
                     received(call)
@@ -190,7 +194,7 @@ class Endpoint:
                 raise
         try:  # several calls at once, because a function of the user may make the reply
             answer = self._scripted(call, source) if isinstance(source, Slot) else None
-            reply = self._reply(call, answer, refusal) if isinstance(answer, Reply) else None
+            reply = self._reply(call, answer, refusal) if answer is not None else None
             for accepted in on.accepted:
                 accepted(call, reply)
             if isinstance(source, Exchange):
@@ -200,9 +204,6 @@ class Endpoint:
                 response = self._renderer.render(reply, Occasion(self.seed, source.place, call, on.usage))
                 for sending in on.sending:
                     response = sending(call, reply, response)
-            elif isinstance(answer, OperationOutput):
-                response = output_response(call.operation or "", answer.members, self._request_id(call))
-                call.answered.reply = answer
             else:
                 response = self._without_reply(call, refusal)
         except Exception as error:  # noqa: BLE001 - what a scripted function raises must fail the test
@@ -212,27 +213,35 @@ class Endpoint:
             raise
         return self._answered(call, response)
 
-    def receive(self, request: Request, *, operation: str | None = None) -> Call:
+    def receive(self, request: Request, *, operation: str | None = None, service: str | None = None) -> Call:
         """Parse a request, append the resulting Call to `calls`, and return it."""
-        found = operations.find(request.method, request.target, bedrock.SERVICE)
-        if found is None and (operation is None or operation in ANSWERS):
-            found = operations.control_route(request)
-        name, path_params = found if found is not None else (operation, dict[str, str]())
+        name, path_params, of = self._route(request, operation, service)
         items = self._reader.read(name, request.body) if name in SCRIPTED else None
         malformed = None
         if items is None:
-            body, malformed = _parse(name, request.body)
+            body, malformed = _parse(name, of, request.body)
             items = RequestItems.of(body, request.body)
         head = Request(request.method, request.target, mask_headers(request.headers), b"")
         self.received += 1
         model = path_params.get("modelId", "")
         if self.models:
             model = stands_for(self.models, model)
-        call = Call(self.received, name, head, path_params, items, malformed, model)
+        call = Call(self.received, name, head, path_params, items, malformed, model, of)
         if self.keep_calls is not None and len(self.calls) == self.keep_calls:
             _call_all(self._on.forgotten, self.calls.pop(0), self.problems)
         self.calls.append(call)
         return call
+
+    def _route(self, request: Request, operation: str | None, service: str | None) -> AskedOperation:
+        """Return the operation of a request, the parameters in its path, and its service. A known service counts."""
+        if service is not None and service != bedrock.SERVICE:
+            known = service in bedrock.services()
+            found = operations.find(request.method, request.target, service, operation) if known else None
+            return found or (operation, {}, service)
+        found = operations.find(request.method, request.target, bedrock.SERVICE)
+        if found is None and service is None:
+            found = operations.any_route(request, self.script.named)
+        return found or (operation, {}, bedrock.SERVICE)
 
     def fail(self, call: Call, error: Exception, source: Slot | Exchange | None = None) -> AnsweredExchange:
         """Answer with an HTTP error, because a function of the user raised `error`; add `error` to `problems`.
@@ -354,16 +363,15 @@ class Endpoint:
             return stream_response([Chunk(encode_event(event), 0.0, event)], self._request_id(call))
         return self._error(call, refusal.message, refusal.rule.error)
 
-    def _scripted(self, call: Call, slot: Slot) -> Reply | OperationOutput:
-        """Return the reply or the output in a slot, or the one that the function in the slot returns."""
+    def _scripted(self, call: Call, slot: Slot) -> Reply:
+        """Return the reply in a slot, or the one that the function in the slot returns."""
         call.answered.line = slot.line
         responder = slot.responder
-        result: object = responder if isinstance(responder, Reply | OperationOutput) else responder(call)
+        result = responder(call) if callable(responder) else responder
+        if call.operation is not None and call.operation not in SCRIPTED:
+            return answer_of(NamedOperation(call.service, call.operation), result)
         if isinstance(result, Reply):
             return result
-        if call.operation not in SCRIPTED:
-            members = cast("Mapping[str, Any]", result)
-            return result if isinstance(result, OperationOutput) else OperationOutput(members)
         raise ReplyError(
             f"{slot.summary} returned {result!r}; it must return a Reply, made by reply.text(...) or its like."
         )
@@ -373,7 +381,7 @@ class Endpoint:
         if refusal is not None and isinstance(reply.plan.body, ErrorBody):
             # The message that Bedrock has sent takes the place of the one that the rule predicts.
             self.wants(call, refusal._replace(message=str(reply.plan.body.members.get("message", ""))))
-        for instead in self._on.instead:
+        for instead in self._on.instead if not isinstance(reply.plan.body, OutputBody) else ():
             reply = instead(call, reply)
         reply.plan.check_sendable(self.transport)
         check_answer(call.operation, reply)
@@ -392,7 +400,7 @@ class Endpoint:
         if own is not None:
             return own
         recorded = any(queue.answers(call) for queue in self.script.recordings)
-        if recorded or call.operation in SCRIPTED or self.script.for_operation(call.operation):
+        if recorded or call.operation in SCRIPTED or self.script.for_operation(call):
             error, problem = "ValidationException", failure_texts.unexpected_call(self.script, call)
         else:
             error, problem = "UnknownOperationException", failure_texts.unknown_operation(call)
@@ -408,9 +416,9 @@ class Endpoint:
             return json_response(json.dumps({"inputTokens": count_tokens(call)}).encode(), self._request_id(call))
         if call.operation == operations.OPERATION:
             return json_response(operations.applied(None, call).encode(), self._request_id(call))
-        answer = ANSWERS.get(call.operation or "")
+        answer = ANSWERS.get(call.operation or "") if call.service == bedrock.CONTROL_PLANE else None
         known = None if answer is None else answer(call, self.models)
-        return None if known is None else output_response(call.operation or "", known, self._request_id(call))
+        return None if known is None else own_response(known, self._request_id(call))
 
     def check(self, *responders: object) -> None:
         """Raise ReplyError if the transport cannot send one of the replies in `responders`. Ignore functions."""
@@ -427,13 +435,13 @@ def _first(ask: Iterable[Callable[[Call], _T]], call: Call) -> _T | None:
     return None
 
 
-def _parse(operation: str | None, body: bytes) -> tuple[Mapping[str, Any], str | None]:
+def _parse(operation: str | None, service: str, body: bytes) -> tuple[Mapping[str, Any], str | None]:
     """Return the JSON object in the body of a request, and None. For an invalid body, return {} and an error text.
 
-    The error is Bedrock's SerializationException. Its text is invented, because no recording contains this error. For
-    an operation outside SCRIPTED and NAMED, an invalid body counts as {} and is no error.
+    The error is Bedrock's SerializationException. Its text is invented, because no recording contains this error. A
+    body that AWS's API model does not describe may be anything; it counts as {} if it is no JSON object.
     """
-    scripted = operation in SCRIPTED or operation in NAMED
+    scripted = operation is not None and _is_described(operation, service)
     try:
         parsed: Any = json.loads(body, parse_constant=_no_number if scripted else None) if body else {}
     except (ValueError, RecursionError) as error:
@@ -442,12 +450,26 @@ def _parse(operation: str | None, body: bytes) -> tuple[Mapping[str, Any], str |
         name = type(parsed).__name__
         return {}, f"The request body is a JSON {name}; it must be an object." if scripted else None
     members = cast("dict[str, Any]", parsed)
-    if not scripted or operation not in bedrock.operations():
+    if operation is None or not scripted or operation not in bedrock.operations(service):
         return members, None
     try:
-        return bedrock.read_json(bedrock.operation(operation).input_shape.name, members), None
+        return bedrock.read_json(_body_shape(operation, service).name, members, of=service), None
     except DamagedData as error:
         return {}, str(error)
+
+
+def _is_described(operation: str, service: str) -> bool:
+    """Whether AWS's API model describes the JSON in the body of an operation's requests."""
+    if operation in SCRIPTED or operation in NAMED:
+        return True
+    return operation in bedrock.operations(service) and _body_shape(operation, service).type_name == "structure"
+
+
+def _body_shape(operation: str, service: str) -> bedrock.Shape:
+    """Return the shape of an operation's body: that of its input, or of the member that is the whole body."""
+    shape = bedrock.operation(operation, service).input_shape
+    payload = shape.serialization.get("payload")
+    return shape if payload is None else shape.members[payload]
 
 
 def _no_number(name: str) -> object:

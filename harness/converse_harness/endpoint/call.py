@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, NamedTuple, SupportsIndex, TypeVar, cast
 from weakref import ref
 
 from converse_harness import bedrock
+from converse_harness.bedrock.api import rest
 from converse_harness.bedrock.request_items import RequestItems
 from converse_harness.bedrock.rules import Refusal
 from converse_harness.bedrock.rules.request import conversation_in
@@ -19,8 +20,7 @@ from converse_harness.errors import Argument, ReplyError, StreamOrderError, quot
 from converse_harness.features import with_methods_of_features
 from converse_harness.json_values import member_of, object_of
 from converse_harness.notes import Note
-from converse_harness.reply.body import summarize_block
-from converse_harness.reply.operation_output import OperationOutput
+from converse_harness.reply.body import OutputBody, summarize_block
 from converse_harness.reply.reply import Reply
 from converse_harness.secrets.mask import mask
 from converse_harness.stream.assemble import Response, assemble
@@ -31,6 +31,9 @@ from converse_harness.words import counted, nearest, one_line
 
 SCRIPTED: Final = ("Converse", "ConverseStream")
 """The operations that a reply answers unless the script names an operation."""
+
+INVOKING: Final = ("InvokeModel", "InvokeModelWithResponseStream")
+"""The operations whose body is that of a model, which AWS's API model does not describe."""
 
 CONVERSATIONS: Final = (*SCRIPTED, "CountTokens")
 """The operations whose request contains a conversation. In other requests, `messages` may have another meaning."""
@@ -83,8 +86,8 @@ class Answered:
     """The answer to a Call. The Endpoint and the transport set its fields while the answer is made and sent."""
 
     status: int = 0
-    reply: Reply | OperationOutput | None = None
-    """The reply or the output that the script gave; None if the answer does not come from the script."""
+    reply: Reply | None = None
+    """The reply that the script gave; None if the answer does not come from the script."""
     error: str = ""
     """The text of the error that replaced the answer; empty if there was none.
 
@@ -189,7 +192,8 @@ class NotesOfCall(list[Note]):
 class Call:
     """One request to the fake, parsed. `number` is its position among the calls of all operations, counted from 1.
 
-    `operation` is the AWS operation's name (None if Bedrock has no operation at this path). `head` is the HTTP request
+    `operation` is the AWS operation's name (None if Bedrock has no operation at this path). `service` is the Bedrock
+    service that has it, such as "bedrock-agent-runtime". `head` is the HTTP request
     without its body, with secrets masked. `items` are the messages and the other members of the body, which calls of a
     conversation share. If the body is not valid, there are no items, and `malformed` is the reason. `model_id` is
     percent-decoded. `params` are the keyword arguments of the boto3 call, with blobs as bytes. `stands_for` is the id
@@ -215,6 +219,7 @@ class Call:
     items: RequestItems
     malformed: str | None = None
     stands_for: str = ""
+    service: str = bedrock.SERVICE
     answered: Answered = field(default_factory=Answered)
     _known: dict[type, Any] = field(default_factory=dict[type, Any], init=False)
 
@@ -254,7 +259,7 @@ class Call:
     def params(self) -> dict[str, Any]:
         """The keyword arguments of the boto3 call, in the form in which a mock of the client would get them.
 
-        AWS's API model does not describe the body of InvokeModel and of some other operations. For these,
+        AWS's API model does not describe the body of InvokeModel and InvokeModelWithResponseStream. For these,
         `params` contains the arguments in the path and the members of the JSON body.
         """
         known = self.of(_Params)
@@ -345,9 +350,9 @@ class Call:
 
     @property
     def reply(self) -> Reply | None:
-        """The Reply that answered the call; None if no Reply answered."""
+        """The Reply that answered the call; None if no Reply answered, or if the answer is that of `on_operation`."""
         reply = self.answered.reply
-        return reply if isinstance(reply, Reply) else None
+        return None if reply is None or isinstance(reply.plan.body, OutputBody) else reply
 
     @property
     def refusal(self) -> Refusal | None:
@@ -452,10 +457,20 @@ class Call:
         self.items.release()
 
     def _made_params(self) -> dict[str, Any]:
-        if self.operation not in bedrock.operations():
+        if self.operation is None or self.operation in INVOKING:
             return {**self.path_params, **self.body}
-        shape = bedrock.operation(self.operation).input_shape
-        return {**self.path_params, **bedrock.from_json(shape.name, self.body)}
+        described = bedrock.operation(self.operation, self.service)
+        if self.operation in CONVERSATIONS:
+            return {**self.path_params, **bedrock.from_json(described.input_shape.name, self.body)}
+        return rest.params_of(
+            described,
+            self.service,
+            path=self.path_params,
+            target=self.head.target,
+            headers=self.headers,
+            raw=self.raw,
+            body=self.body,
+        )
 
     @property
     def _conversation(self) -> Mapping[str, Any]:
@@ -518,11 +533,15 @@ class Calls(Sequence[Call]):
     __slots__ = ("_calls", "_every", "_of")
     __hash__ = None  # type: ignore[assignment]  # a Calls equals a list, and no list has a hash
 
-    def __init__(self, every: Iterable[Call] = (), *, only: Sequence[str] | None = SCRIPTED) -> None:
+    def __init__(
+        self, every: Iterable[Call] = (), *, only: Sequence[str] | None = SCRIPTED, service: str | None = None
+    ) -> None:
         self._every = tuple(every)
         self._of = only[0] if only is not None and only is not SCRIPTED else None
         """The operation of these calls if the method `of` made this object; otherwise None."""
         self._calls = self._every if only is None else tuple([call for call in self._every if call.operation in only])
+        if service is not None:
+            self._calls = tuple([call for call in self._calls if call.service == service])
 
     @property
     def all(self) -> Calls:
@@ -532,22 +551,26 @@ class Calls(Sequence[Call]):
         """
         return Calls(self._every, only=None)
 
-    def of(self, operation: str) -> Calls:
-        """The calls of one operation, such as "CountTokens".
+    def of(self, operation: str, *, service: str | None = None) -> Calls:
+        """The calls of one operation, such as "CountTokens" or "Retrieve"; with `service`, those of this service.
 
-        Raises ReplyError if Bedrock has no operation of this name.
+        Raises ReplyError if Bedrock has no operation of this name, and if the service does not have it.
         """
         given = cast("object", operation)  # a test may pass a value of another type
-        if not isinstance(given, str) or bedrock.service_of(given) is None:
-            known = [*bedrock.operations(), *bedrock.service(bedrock.CONTROL_PLANE).operation_names]
+        if service is not None:
+            having = tuple(each for each in bedrock.services() if each == service)
+        else:
+            having = bedrock.services_of(given) if isinstance(given, str) else ()
+        if not any(given in bedrock.operations(each) for each in having):
+            known = [name for each in having or bedrock.services() for name in bedrock.operations(each)]
             close = nearest(str(operation).replace("_", ""), known)
             hint, version = f" Did you mean {close!r}?" if close else "", bedrock.botocore_version()
             raise ReplyError(
                 Argument("calls.of", "operation", value=quoted_whole(operation)),
-                f": no operation of Bedrock has this name in botocore {version}.{hint} It takes "
+                f": no operation of {service or 'Bedrock'} has this name in botocore {version}.{hint} It takes "
                 f'the name of one operation, as "ConverseStream" or "CountTokens".{self._came()}',
             )
-        return Calls(self._every, only=(operation,))
+        return Calls(self._every, only=(operation,), service=service)
 
     @property
     def last(self) -> Call:

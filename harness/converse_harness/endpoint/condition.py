@@ -14,11 +14,13 @@ from inspect import isasyncgenfunction, iscoroutinefunction
 from operator import attrgetter
 from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
+from converse_harness import bedrock
 from converse_harness.endpoint import operations
 from converse_harness.endpoint.call import SCRIPTED, Call
-from converse_harness.endpoint.outputs import ANSWERED, check_operation
+from converse_harness.endpoint.operations import NamedOperation
+from converse_harness.endpoint.outputs import named_operation
 from converse_harness.errors import Advice, Argument, ReplyError, quoted_whole
-from converse_harness.reply.body import shorten
+from converse_harness.reply.body import OutputBody, shorten
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.arguments import wrong
 from converse_harness.user_lines import UserLine, calling_line, raising_line
@@ -38,6 +40,7 @@ class Searched(Protocol):
 
 _SUBJECTS: Final[Mapping[str, Callable[[Call], Any]]] = {
     "operation": attrgetter("operation"),
+    "service": attrgetter("service"),
     "turn": attrgetter("turn"),
     "model": attrgetter("model_id"),
     "last_user_text": attrgetter("last_user_text"),
@@ -49,7 +52,7 @@ _SUBJECTS: Final[Mapping[str, Callable[[Call], Any]]] = {
 The parts are checked in this order.
 """
 
-_EXACT: Final = ("operation", "turn")
+_EXACT: Final = ("operation", "service", "turn")
 """The parts of a condition that must be equal to the value of the call."""
 
 _PATTERNS: Final = tuple(name for name in _SUBJECTS if name not in _EXACT)
@@ -138,7 +141,9 @@ def check_answer(operation: str | None, reply: Reply) -> None:
     if operation is None or operation in SCRIPTED:
         return
     named = NAMED.get(operation, _OTHERS)
-    recorded = reply.plan.recorded is not None and reply.plan.recorded.operation == operation
+    body, recorded = reply.plan.body, reply.plan.recorded is not None and reply.plan.recorded.operation == operation
+    if isinstance(body, OutputBody) and body.operation == operation:
+        return
     if not recorded and not named.answers(reply):
         raise ReplyError(f"{reply.summary} cannot answer {operation}: ", named.otherwise)
 
@@ -154,12 +159,15 @@ class Condition:
     predicate: Callable[[Call], object] | None = None
     model: Pattern | Searched | None = None
     operation: str | None = None
+    service: str | None = None
     last_user_text: Pattern | Searched | None = None
     system: Pattern | Searched | None = None
     tool: Pattern | Searched | None = None
     turn: int | None = None
     _tests: Mapping[str, Callable[[Call], object]] = field(init=False, repr=False, compare=False)
     """The tests of all parts except the predicate. They are built once, because they may run for every call."""
+    named: NamedOperation | None = field(init=False, repr=False, compare=False, default=None)
+    """The operation and its service, unless it is one of SCRIPTED; None without an operation."""
     line: UserLine | None = field(init=False, repr=False, compare=False, default_factory=calling_line)
     """The line of the user's code that made the condition."""
 
@@ -181,10 +189,12 @@ class Condition:
             must = "a whole number; the first answer of a conversation is turn 1."
             raise wrong("when", "turn", quoted_whole(self.turn), must)
         if self.operation is not None and self.operation not in SCRIPTED:
-            allowed = (
-                f"one of {', '.join((*SCRIPTED, *NAMED))}; with an error, any operation of {' and '.join(ANSWERED)}."
-            )
-            check_operation(self.operation, Argument("when", "operation", value=quoted_whole(self.operation)), allowed)
+            at = Argument("when", "operation", value=quoted_whole(self.operation))
+            object.__setattr__(self, "named", named_operation(self.operation, self.service, at))
+        elif self.service is not None and self.service != bedrock.SERVICE:
+            raise wrong("when", "service", quoted_whole(self.service), _NEEDS_OPERATION)
+        if self.named is not None:
+            given = {**given, "service": self.named.service}
         tests = {name: _test(name, given[name]) for name in _SUBJECTS if name in given}
         object.__setattr__(self, "_tests", tests)
 
@@ -252,6 +262,8 @@ class Condition:
         )
         return f"when({', '.join(parts)})"
 
+
+_NEEDS_OPERATION: Final = 'name the operation too: when(operation="Retrieve", service="bedrock-agent-runtime").'
 
 _PARTS: Final = tuple(each.name for each in fields(Condition) if each.init)
 

@@ -10,11 +10,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from converse_harness import bedrock
+from converse_harness.bedrock.api.example import output_example
 from converse_harness.bedrock.rules import Refusal, Verdict
 from converse_harness.endpoint.call import SCRIPTED, CacheOfCall, Call, FitOfCall
-from converse_harness.endpoint.condition import NAMED
+from converse_harness.endpoint.operations import NamedOperation
 from converse_harness.endpoint.outputs import no_handler
-from converse_harness.endpoint.own_answers.control_plane import ANSWERS, why_unknown
+from converse_harness.endpoint.own_answers.control_plane import why_unknown
 from converse_harness.endpoint.own_answers.unknown_paths import problem_of
 from converse_harness.endpoint.script import NOT_USED, Missed, Script, Slot, describe
 from converse_harness.errors import Advice, RefusedRequest, UnexpectedCall, UnusedReplies
@@ -93,11 +95,11 @@ _ADVICE: Final[Mapping[str, Advice]] = {
     ),
 }
 
-_NOT_OVER_HTTP: Final = (
-    "The control API scripts only errors of other operations, in a `when` with the operation. For an answer give the "
-    f"client of that operation a double of its own, or another endpoint.{_IN_JSON}"
+_ANOTHER_OVER_HTTP: Final = (
+    'Add an answer to the `when` with the operation, {"output": {...}}, or answer any number of calls: "always": '
+    f'{{"output": {{...}}}}.{_IN_JSON}'
 )
-"""The advice to a user of the control API for an operation whose output can be scripted only in Python."""
+"""The advice if an operation is called more often than the script has answers."""
 
 _GUARDRAIL_OVER_HTTP: Final = (
     'Add a reply for it to the `when` with the operation, or answer any number of calls: "always": '
@@ -105,19 +107,13 @@ _GUARDRAIL_OVER_HTTP: Final = (
 )
 """The advice if ApplyGuardrail is called more often than the script has replies."""
 
-_NOT_IN_THE_TABLE: Final = (
-    "The control API scripts no answer of this operation. Ask for what the table has, or give the client of the "
-    f"operation a double of its own, or another endpoint.{_IN_JSON}"
-)
-"""The advice to a user of the control API for a call of the control plane that the table of models cannot answer."""
-
 
 def unexpected_call(script: Script, call: Call) -> UnexpectedCall:
     """Return the error for a call that has no reply."""
     missed = [found for queue in script.recordings if (found := queue.explain(call)) is not None]
     if missed:
         return _missed(script, call, missed)
-    own_queues = script.for_operation(call.operation)
+    own_queues = script.for_operation(call)
     queues = own_queues or script.recordings
     slots = [slot for queue in queues for slot in queue.slots]
     if call.operation not in SCRIPTED and own_queues:
@@ -137,11 +133,12 @@ def unexpected_call(script: Script, call: Call) -> UnexpectedCall:
 def _unexpected_operation(script: Script, call: Call, slots: Sequence[Slot]) -> UnexpectedCall:
     """Return the error for a call of an operation other than Converse if no unused answer in the script fits."""
     why = "has no answer left." if any(slot.used_by for slot in slots) else "has no answer: no condition matches."
+    named = NamedOperation(call.service, str(call.operation))
     advice = Advice(
-        f'Add an answer: converse.on_operation("{call.operation}", ..., {{...}}). A function of the call answers\n'
-        f'any number of calls: converse.on_operation("{call.operation}", lambda call: {{...}}).'
+        f"Add an answer: {named.written('...', '{...}')}. A function of the call answers\n"
+        f"any number of calls: {named.written('lambda call: {...}')}."
         "   More: converse-harness docs scripting answers-in-order",
-        _GUARDRAIL_OVER_HTTP if call.operation == "ApplyGuardrail" else _NOT_OVER_HTTP,
+        _GUARDRAIL_OVER_HTTP if call.operation == "ApplyGuardrail" else _ANOTHER_OVER_HTTP,
     )
     first = f"call {call.number}, {call.operation}, {why}"
     return _without_reply(script, call, first, _ADVICE["retry"] if call.attempt > 1 else advice)
@@ -222,10 +219,16 @@ def _no_operation(call: Call) -> UnexpectedCall:
 
 
 def _not_scripted(call: Call, operation: str) -> UnexpectedCall:
+    named = NamedOperation(call.service, operation)
+    refused = no_handler(named) if operation in bedrock.operations(call.service) else _NOT_KNOWN.format(named=named)
+    if refused is not None:
+        return UnexpectedCall(mask(f"{operation} is not answered.\n\n{_arrived([call])}\n\n{refused}"))
+    output = output_example(operation, call.service)
     handled = (
-        f'Answer it once: converse.on_operation("{operation}", {{...the members of its output...}}); or any\n'
-        f'number of times: converse.on_operation("{operation}", lambda call: {{...}}).'
-        "   More: converse-harness docs scripting answers-in-order"
+        "Answer it once, with the members of its output, for instance:\n"
+        f"{named.written(repr(output))}\n"
+        "or any number of times, with a function of the call:\n"
+        f"{named.written(f'lambda call: {output!r}')}   More: converse-harness docs scripting answers-in-order"
     )
     if operation == "GetInferenceProfile":
         handled = (
@@ -234,13 +237,27 @@ def _not_scripted(call: Call, operation: str) -> UnexpectedCall:
             f"{handled}"
         )
     reason = why_unknown(call)
-    in_json = _NOT_OVER_HTTP if reason is None else _NOT_IN_THE_TABLE
     if reason is None:
-        first = f"{operation} is not scripted: the fake answers {', '.join((*SCRIPTED, *NAMED, *ANSWERS))}."
+        first = f"{operation} of {call.service} is not scripted."
     else:
         first = f"{operation} is not answered: {reason}"
-    advice = Advice(mask(no_handler(operation) or handled), in_json)
+    advice = Advice(mask(handled), mask(_in_json(named, output)))
     return UnexpectedCall(mask(f"{first}\n\n{_arrived([call])}\n\n"), advice)
+
+
+_NOT_KNOWN: Final = (
+    "The installed botocore has no operation {named.name} of {named.service}. Upgrade it: pip install --upgrade boto3"
+)
+
+
+def _in_json(named: NamedOperation, output: Mapping[str, object]) -> str:
+    """Return the advice for users of the control API: a condition with an answer, as JSON."""
+    members = bedrock.to_json(bedrock.operation(named.name, named.service).output_shape.name, output, named.service)
+    service = "" if ", " not in named.in_code else f' "service": "{named.service}",'
+    return (
+        "Open the fake with an answer, with the members of its output, for instance:\n"
+        f'"when": [{{"operation": "{named.name}",{service} "script": [{{"output": {members}}}]}}]{_IN_JSON}'
+    )
 
 
 def recorded_no_further(call: Call) -> UnexpectedCall:

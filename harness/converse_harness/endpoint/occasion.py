@@ -13,6 +13,7 @@ from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.usage import Count
 from converse_harness.json_values import objects_of
 from converse_harness.reply.body import MessageBody
+from converse_harness.stream.events import LONGEST_PADDING, SHORTEST_PADDING
 
 _UUID_VARIANTS: Final = "89ab" * 4
 """The digits that mark the variant of a UUID (RFC 9562). The index is a hexadecimal digit of a hash, from 0 to 15."""
@@ -21,6 +22,15 @@ _UUID_VARIANTS: Final = "89ab" * 4
 def digest(seed: int, place: str, what: str, size: int) -> bytes:
     """Return a hash of `seed`, `place` and `what` with a length of `size` bytes."""
     return shake_256(f"{seed}|{place}|{what}".encode()).digest(size)
+
+
+_PAD_LENGTHS: Final = bytes(SHORTEST_PADDING + byte % (LONGEST_PADDING - SHORTEST_PADDING + 1) for byte in range(256))
+"""A table for `bytes.translate`: it maps each byte of a hash to a padding length from 2 to 61, as in recordings."""
+
+
+def paddings(seed: int, place: str, count: int, what: str = "padding") -> bytes:
+    """Return at least `count` padding lengths. A result for a larger `count` begins with those for a smaller one."""
+    return digest(seed, place, what, 4 * count + 64).translate(_PAD_LENGTHS)
 
 
 class Occasion(NamedTuple):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
 from converse_harness import bedrock
 from converse_harness.bedrock import guardrails as rails
+from converse_harness.bedrock.api import rest
 from converse_harness.endpoint.call import Call
 from converse_harness.json_values import member_of, objects_of
 from converse_harness.reply.body import ErrorBody, MessageBody
@@ -18,10 +19,11 @@ from converse_harness.stream.http import Request
 
 
 class Route(NamedTuple):
-    """An operation, and the decoded values of the parameters in its path, for example of `modelId`."""
+    """An operation, the decoded values of the parameters in its path, for example of `modelId`, and its service."""
 
     operation: str
     path_params: Mapping[str, str]
+    service: str = bedrock.SERVICE
 
 
 def route(request: Request) -> Route | None:
@@ -30,20 +32,86 @@ def route(request: Request) -> Route | None:
     The path is matched before it is decoded: an ARN in the path contains `%2F`, and a decoded `/` would split the ARN.
 
     >>> from converse_harness.stream.http import Request
-    >>> route(Request("POST", "/model/arn%3Aaws%3Abedrock%3A%3A%3Aprompt%2Fx/converse", (), b""))
-    Route(operation='Converse', path_params={'modelId': 'arn:aws:bedrock:::prompt/x'})
+    >>> route(Request("POST", "/model/arn%3Aaws%3Abedrock%3A%3A%3Aprompt%2Fx/converse", (), b"")).path_params
+    {'modelId': 'arn:aws:bedrock:::prompt/x'}
     """
     return find(request.method, request.target, bedrock.SERVICE)
 
 
-def control_route(request: Request) -> Route | None:
-    """Return the control plane operation of a request, by method and path; None if no operation matches.
+def routes(request: Request, services: Iterable[str]) -> list[Route]:
+    """Return the operations of these services that a request can mean, at most one of each service.
+
+    The host of the request and its signature leave services out. Several services sign as "bedrock".
 
     >>> from converse_harness.stream.http import Request
-    >>> control_route(Request("GET", "/inference-profiles/us.amazon.nova-lite-v1%3A0", (), b"")).operation
-    'GetInferenceProfile'
+    >>> [each.operation for each in routes(Request("POST", "/knowledgebases/kb/retrieve", (), b""), bedrock.services())]
+    ['Retrieve']
     """
-    return find(request.method, request.target, bedrock.CONTROL_PLANE)
+    headers = {name.lower(): value for name, value in request.headers}
+    in_host, signed = _IN_HOST.search(headers.get("host", "")), _SCOPE.search(headers.get("authorization", ""))
+    host = in_host[1].lower() if in_host is not None else ""
+    found: list[Route] = []
+    for service in services:
+        by_host = host in bedrock.services()
+        asked = service == host if by_host else signed is None or _signing_name(service) == signed[1]
+        if asked and (route := _route_in(request, service)) is not None:
+            found.append(route)
+    return found
+
+
+def known_route(request: Request) -> Route | None:
+    """Return the operation of Bedrock Runtime or of the control plane that a request means; None if there is none."""
+    return next(iter(routes(request, _KNOWN)), None)
+
+
+def any_route(request: Request, scripted: Collection[NamedOperation] = ()) -> Route | None:
+    """Return the operation of any Bedrock service that a request means; None if there is none.
+
+    If it can mean several, it means the first of those in `scripted`, if any. The large models of services that the
+    script does not name are loaded only if nothing else fits.
+    """
+    known = dict.fromkeys((bedrock.SERVICE, bedrock.CONTROL_PLANE, *(each.service for each in scripted)))
+    found = routes(request, known) or routes(request, bedrock.services())
+    meant = (each for each in found if NamedOperation(each.service, each.operation) in scripted)
+    return next(meant, next(iter(found), None))
+
+
+class NamedOperation(NamedTuple):
+    """An operation of one of the Bedrock services in botocore."""
+
+    service: str
+    name: str
+
+    @property
+    def in_code(self) -> str:
+        """The arguments of `on_operation` that name the operation, for example `"InvokeModel"`."""
+        usual = self.service in _KNOWN and bedrock.services_of(self.name) == (self.service,)
+        return f'"{self.name}"' if usual else f'"{self.name}", service="{self.service}"'
+
+    def written(self, *answers: str) -> str:
+        """Return the source of a call of `on_operation` with these answers."""
+        name, *service = self.in_code.split(", ", 1)
+        return f"converse.on_operation({', '.join([name, *answers, *service])})"
+
+
+_KNOWN: Final = (bedrock.SERVICE, bedrock.CONTROL_PLANE)
+"""The services whose operations need no name of a service."""
+
+_IN_HOST: Final = re.compile(r"(?:^|\.)(bedrock(?:-[a-z]+)*?)(?:-fips)?\.", re.IGNORECASE)
+_SCOPE: Final = re.compile(r"Credential=[^/]*/\d+/[^/]+/([a-z-]+)/aws4_request")
+
+
+@cache
+def _signing_name(service: str) -> str:
+    metadata: Mapping[str, str] = bedrock.service(service).metadata
+    return metadata.get("signingName", metadata["endpointPrefix"])
+
+
+def _route_in(request: Request, service: str) -> Route | None:
+    if not rest.is_json_protocol(service):
+        return find(request.method, request.target, service)
+    name = rest.named_in_header(request.headers, service)
+    return None if name is None else Route(name, {}, service)
 
 
 @cache
@@ -55,34 +123,22 @@ def labels(operation: str) -> tuple[str, ...] | None:
     >>> labels("ApplyGuardrail")
     ('guardrailIdentifier', 'guardrailVersion')
     """
-    services = (bedrock.SERVICE, bedrock.CONTROL_PLANE)
     # A generator, so that the control plane's large model is loaded only if it is needed.
-    paths = (path for service in services for path in _paths(service))
-    return next((tuple(pattern.groupindex) for _, pattern, name in paths if name == operation), None)
+    paths = (path for service in _KNOWN for path in rest.paths(service))
+    return next((tuple(path.pattern.groupindex) for path in paths if path.operation == operation), None)
 
 
 @lru_cache(maxsize=256)
-def find(method: str, target: str, service: str) -> Route | None:
-    """Return the operation of a service for an HTTP method and a percent-encoded path; None if no operation matches."""
+def find(method: str, target: str, service: str, operation: str | None = None) -> Route | None:
+    """Return the operation of a service for an HTTP method and a percent-encoded path; None if no operation matches.
+
+    With the name of an operation, only its own path is compared.
+    """
     path = target.partition("?")[0]
-    for its_method, pattern, operation in _paths(service):
-        found = pattern.fullmatch(path) if its_method == method else None
-        if found:
-            return Route(operation, {name: unquote(value) for name, value in found.groupdict().items()})
+    for its_method, pattern, name in rest.paths(service):
+        if its_method == method and operation in (None, name) and (found := pattern.fullmatch(path)):
+            return Route(name, {label: unquote(value) for label, value in found.groupdict().items()}, service)
     return None
-
-
-@cache
-def _paths(service: str) -> tuple[tuple[str, re.Pattern[str], str], ...]:
-    described = bedrock.service(service)
-    paths: list[tuple[str, re.Pattern[str], str]] = []
-    for name in described.operation_names:
-        http = described.operation_model(name).http
-        # At this point, re.escape() has turned the labels {name} and {name+} into \{name\} and \{name\+\}.
-        pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(http["requestUri"].partition("?")[0]))
-        pattern = re.sub(r"\\{(\w+)\\\+\\}", r"(?P<\1>.+)", pattern)
-        paths.append((http["method"], re.compile(pattern), name))
-    return tuple(paths)
 
 
 OPERATION: Final = "ApplyGuardrail"

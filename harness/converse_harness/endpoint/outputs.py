@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from datetime import datetime
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from http import HTTPStatus
 from typing import Any, Final, TypeAlias
 
 from converse_harness import bedrock
+from converse_harness.bedrock.api import rest
+from converse_harness.bedrock.api.checks import FindingKind, Violation, is_array, is_object, raise_for, wrong_type
 from converse_harness.endpoint.call import SCRIPTED, Call
-from converse_harness.errors import Advice, Argument, ReplyError
+from converse_harness.endpoint.occasion import Occasion, paddings
+from converse_harness.endpoint.operations import NamedOperation
+from converse_harness.errors import Advice, Argument, ReplyError, quoted_whole
+from converse_harness.reply.body import ErrorBody, OutputBody
 from converse_harness.reply.operation_output import OperationOutput
 from converse_harness.reply.reply import Reply
-from converse_harness.stream.http import HttpResponse, json_response
+from converse_harness.stream.events import encode_event, encode_other_event
+from converse_harness.stream.http import Chunk, HttpResponse, json_response, stream_response
+from converse_harness.words import nearest
 
 Handler: TypeAlias = Callable[[Call], Reply | OperationOutput | Mapping[str, Any]]
 """A function that answers a call of an operation. It returns the members of the output, or a Reply that is an error."""
@@ -20,90 +28,170 @@ Handler: TypeAlias = Callable[[Call], Reply | OperationOutput | Mapping[str, Any
 Answer: TypeAlias = Reply | OperationOutput | Mapping[str, Any] | Handler
 """A scripted answer to an operation: the members of its output, a Reply that is an error, or a Handler."""
 
-ANSWERED: Final = (bedrock.SERVICE, bedrock.CONTROL_PLANE)
-"""The services whose operations `on_operation` can answer."""
 
-
-def no_handler(operation: str) -> str | None:
+def no_handler(operation: NamedOperation) -> str | None:
     """Return the reason why `on_operation` cannot answer an operation, and advice about what the test can do instead.
 
-    Return None if the operation is unknown, or if `on_operation` can answer it.
+    Return None if `on_operation` can answer it.
     """
-    service = bedrock.service_of(operation)
-    if service is None:
-        return None
-    described = bedrock.service(service).operation_model(operation)
-    if operation in SCRIPTED:
-        return f"{operation} is scripted: converse.always(lambda call: ...) answers it with a function of the call."
-    if described.has_event_stream_output:
-        hook = f"before-call.{described.service_model.service_id.hyphenize()}.{operation}"
+    name, service = operation.name, operation.service
+    if name in SCRIPTED and service == bedrock.SERVICE:
+        return f"{name} is scripted: converse.always(lambda call: ...) answers it with a function of the call."
+    if bedrock.operation(name, service).has_event_stream_input:
         return (
-            f"{operation} of {service} answers with a stream of events, which neither on_operation() nor botocore's "
-            f"Stubber can give. Answer it on its client, by the hook on which Stubber stands: "
-            f'client.meta.events.register("{hook}", ...)   '
-            "More: converse-harness docs scripting other-services-and-streams-of-events"
-        )
-    if service not in ANSWERED:
-        return (
-            f"{operation} is an operation of {service}, and on_operation() answers those of {' and '.join(ANSWERED)}. "
-            f"Answer it on its client, with botocore's Stubber: "
-            f'Stubber(client).add_response("{bedrock.method_of(operation)}", {{...}})'
-            "   More: converse-harness docs scripting other-services-and-streams-of-events"
+            f"{name} sends a stream of events in both directions, over HTTP/2. boto3 has no such method, and "
+            "converse-harness cannot answer it: replace the object in your code that calls it."
         )
     return None
 
 
-def check_operation(operation: object, at: Argument, otherwise: str = "") -> None:
-    """Raise ReplyError unless a script can answer the operation, which is the argument `at`.
+def named_operation(operation: object, service: object, at: Argument, otherwise: str = "") -> NamedOperation:
+    """Return the operation that a script names. Raises ReplyError unless a script can answer it.
 
-    For users of the control API, the error's text ends with `otherwise`.
+    If `service` is None, the operation must be one of Bedrock Runtime, of the control plane, or of only one of the
+    other services. `at` is the argument with the operation's name. For users of the control API, the error's text ends
+    with `otherwise`.
     """
     if not isinstance(operation, str):
         raise ReplyError(at, ": ", Advice('an operation is given by its name, as "InvokeModel".', otherwise))
-    refused = no_handler(operation)
+    if service is not None and service not in bedrock.services():
+        close = nearest(service, bedrock.services()) if isinstance(service, str) else None
+        raise ReplyError(
+            Argument(at.function, "service", value=quoted_whole(service)),
+            f": it must be one of the services of Bedrock in botocore {bedrock.botocore_version()}:"
+            f"{f' did you mean {close!r}? All:' if close else ''} {', '.join(bedrock.services())}.",
+        )
+    having = bedrock.services_of(operation) if service is None else (str(service),)
+    if len(having) > 1:
+        listed = " and ".join(f'service="{each}"' for each in having)
+        raise ReplyError(at, f": several services have this operation. Say which one you mean: {listed}.")
+    if not having or operation not in bedrock.operations(having[0]):
+        raise ReplyError(at, ": ", Advice(_unknown(operation, having), otherwise or _unknown(operation, having)))
+    found = NamedOperation(having[0], operation)
+    refused = no_handler(found)
     if refused is not None:
         raise ReplyError(at, ": ", Advice(refused, otherwise))
-    try:
-        bedrock.check_operation(operation)
-    except bedrock.NotInModel as error:
-        raise ReplyError(at, ": ", Advice(str(error), otherwise)) from None
+    return found
 
 
-def check_output(operation: str, members: Mapping[str, Any]) -> None:
-    """Raise ReplyError unless the members fit AWS's API model of the operation's output.
+def _unknown(operation: str, services: Sequence[str]) -> str:
+    version = bedrock.botocore_version()
+    known = {name: each for each in reversed(services or bedrock.services()) for name in bedrock.operations(each)}
+    close = nearest(operation.replace("_", ""), known)
+    near = f" Did you mean {NamedOperation(known[close], close).in_code}?" if close else ""
+    where = f"{services[0]} has no operation" if services else "no service of Bedrock has an operation"
+    return f"{where} of this name in botocore {version}.{near}"
 
-    Outputs of the control plane are not checked, because a test needs only a few of their required members.
+
+def answer_of(operation: NamedOperation, given: Reply | OperationOutput | Mapping[str, Any]) -> Reply:
+    """Return the Reply that gives this answer to the operation. Raises ReplyError for an output that does not fit it.
+
+    An error gets the status that it has in the model of the operation's service.
     """
-    if operation in bedrock.operations():
-        bedrock.check(bedrock.operation(operation).output_shape.name, members, root=operation)
+    name, service = operation.name, operation.service
+    if isinstance(given, Reply):
+        body = given.plan.body
+        if isinstance(body, ErrorBody) and service != bedrock.SERVICE and body.name in bedrock.all_errors(service):
+            usual = bedrock.error_anywhere(body.name)
+            if usual is not None and usual.status == body.status:
+                status = bedrock.all_errors(service)[body.name].status
+                return replace(given, plan=replace(given.plan, body=replace(body, status=status)))
+        return given
+    output = given if isinstance(given, OperationOutput) else OperationOutput(given)
+    check_output(operation, output)
+    return output.reply(name, service)
 
 
-def output_response(operation: str, output: Mapping[str, Any], request_id: str) -> HttpResponse:
-    """Build a response with status 200 from an operation's output.
-
-    If AWS's API model of the operation names a member as the payload, this member becomes the body. Members for headers
-    become headers. For an operation outside Bedrock Runtime, the body is the output as JSON. Raises ReplyError if the
-    output is not a mapping, or does not fit the model.
-    """
-    if not isinstance(output, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # a handler is user code
+def check_output(operation: NamedOperation, output: OperationOutput) -> None:
+    """Raise ReplyError unless the members fit AWS's API model of the operation's output."""
+    name, service = operation.name, operation.service
+    stream = bedrock.event_stream(name, service)
+    members = output.members
+    if not isinstance(members, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # a handler is user code
         raise ReplyError(
-            f"The handler of {operation} returned {output!r}; it must return the members of its output as a dict, or "
+            f"The handler of {name} returned {members!r}; it must return the members of its output as a dict, or "
             "a Reply."
         )
-    if operation not in bedrock.operations():
-        return json_response(json.dumps(output, separators=(",", ":"), default=_plain).encode(), request_id)
-    check_output(operation, output)
-    shape = bedrock.operation(operation).output_shape
-    payload = shape.serialization.get("payload")
-    in_headers = {
-        member.serialization.get("name", name): str(output[name])
-        for name, member in shape.members.items()
-        if member.serialization.get("location") == "header" and name in output
-    }
-    response = json_response(output[payload] if payload else bedrock.to_json(shape.name, output).encode(), request_id)
-    kept = tuple((name, in_headers.pop(name, value)) for name, value in response.headers)
-    return HttpResponse(response.status, (*kept, *in_headers.items()), response.chunks)
+    shape = bedrock.operation(name, service).output_shape
+    violations: list[Violation] = []
+    if stream is not None and stream.member in members:
+        violations = _violations_of_events(members[stream.member], stream, service, strict=output.strict)
+    if output.strict:
+        others = {key: each for key, each in members.items() if stream is None or key != stream.member}
+        given = stream is not None and stream.member in members
+        found = bedrock.validate(shape.name, others, of=service)
+        violations += [each for each in found if not (given and stream is not None and _lacks(each, stream.member))]
+    raise_for(violations, shape.name, Argument(name=name))
 
 
-def _plain(value: object) -> object:
-    return value.isoformat() if isinstance(value, datetime) else str(value)
+def _lacks(violation: Violation, member: str) -> bool:
+    return violation.kind is FindingKind.REQUIRED and not violation.steps and violation.limit == member
+
+
+def _violations_of_events(
+    events: object, stream: bedrock.EventStream, service: str, *, strict: bool
+) -> list[Violation]:
+    if not is_array(events):
+        return [wrong_type(stream.union.name, "list", events).under(stream.member)]
+    found: list[Violation] = []
+    for index, event in enumerate(events):
+        if strict or not is_object(event) or len(event) != 1 or not all(map(is_object, event.values())):
+            violations = bedrock.validate(stream.union.name, event, of=service)
+            found += [each.under(index).under(stream.member) for each in violations]
+    return found
+
+
+_PADDED: Final = frozenset({"InvokeModelWithResponseStream"})
+"""The operations whose recorded events have a padding, as those of ConverseStream have. Of other operations, no
+recording is known; their events are sent without padding, as AWS's API model has them."""
+
+
+def output_response(reply: Reply, body: OutputBody, occasion: Occasion) -> HttpResponse:
+    """Build the response with an operation's output. Raises ReplyError for a value that JSON cannot carry.
+
+    AWS's API model names the place of each member: the status, a header, the whole body, or the JSON in the body.
+    """
+    described = bedrock.operation(body.operation, body.service)
+    parts = rest.response_parts(described, body.service, body.members)
+    pace = reply.plan.pace
+    if body.stream is None:
+        response = json_response(parts.body, occasion.request_id, delay=pace.first)
+    else:
+        response = stream_response(_Chunks(reply, body, occasion), occasion.request_id)
+    headers = dict(parts.headers)
+    if body.stream is not None:
+        headers.pop("Content-Type", None)  # it is that of an event stream, whatever member has its name
+    absent = ("Content-Type", "Content-Length") if parts.status == HTTPStatus.NO_CONTENT else ()
+    kept = tuple((name, headers.pop(name, value)) for name, value in response.headers if name not in absent)
+    return HttpResponse(parts.status, (*kept, *headers.items()), response.chunks)
+
+
+class _Chunks:
+    """The chunks of a stream of events, one for each event, up to the failure of the reply."""
+
+    def __init__(self, reply: Reply, body: OutputBody, occasion: Occasion) -> None:
+        self._reply, self._body, self._occasion = reply, body, occasion
+
+    def __iter__(self) -> Iterator[Chunk]:
+        reply, body, occasion = self._reply, self._body, self._occasion
+        stream, failure = body.stream, reply.plan.failure
+        if stream is None:
+            return
+        events = body.events if failure is None else body.events[: failure.after]
+        pads: Sequence[int | None] = [None] * len(events)
+        if body.operation in _PADDED:
+            pads = paddings(occasion.seed, occasion.place, len(events))
+        delay = reply.plan.pace.first
+        for event, padding in zip(events, pads, strict=False):
+            yield Chunk(encode_other_event(event, stream, body.service, padding), delay, event)
+            delay = reply.plan.pace.each
+        if failure is not None:
+            event = dict(failure.event)
+            modelled = next(iter(event)) in stream.exceptions
+            data = encode_other_event(event, stream, body.service) if modelled else encode_event(event)
+            yield Chunk(data, delay, event)
+
+
+def own_response(output: Mapping[str, Any], request_id: str) -> HttpResponse:
+    """Build the response with an output of the fake's own, which may lack members that the model requires."""
+    return json_response(json.dumps(output, separators=(",", ":")).encode(), request_id)

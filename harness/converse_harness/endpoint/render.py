@@ -14,10 +14,12 @@ from typing import Any, Final, cast
 
 from converse_harness import bedrock
 from converse_harness.bedrock import guardrails
+from converse_harness.bedrock.api import rest
 from converse_harness.bedrock.families import Family
 from converse_harness.endpoint import operations
 from converse_harness.endpoint.call import FitOfCall
-from converse_harness.endpoint.occasion import Occasion, ToolUseMembers, digest, whole_block, whole_start
+from converse_harness.endpoint.occasion import Occasion, ToolUseMembers, paddings, whole_block, whole_start
+from converse_harness.endpoint.outputs import output_response
 from converse_harness.endpoint.own_answers.unknown_paths import no_answer
 from converse_harness.endpoint.usage import usage
 from converse_harness.errors import ReplyError, StreamOrderError
@@ -25,13 +27,13 @@ from converse_harness.faults.model import Change, FaultPlacement
 from converse_harness.faults.order import rearranged
 from converse_harness.faults.response import ResponseFault
 from converse_harness.literals import StopReason
-from converse_harness.reply.body import METADATA, BareBody, ErrorBody, EventsBody, MessageBody
+from converse_harness.reply.body import METADATA, BareBody, ErrorBody, EventsBody, MessageBody, OutputBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.assemble import OPTIONS, assemble, in_aws_form
 from converse_harness.stream.assemble import Response as Assembled
 from converse_harness.stream.chunk import Deltas, Run, events_of, short_runs
 from converse_harness.stream.delivery import Frames, StreamChunks
-from converse_harness.stream.events import LONGEST_PADDING, SHORTEST_PADDING, encode_deltas, encode_event
+from converse_harness.stream.events import encode_deltas, encode_event
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
 from converse_harness.stream.http import ERROR_NAME, Chunk, HttpResponse, error_response, json_response, stream_response
 
@@ -42,10 +44,6 @@ In AWS's API model, only operations with a stream have ModelStreamErrorException
 """
 
 _CACHE_SIZE: Final = 64
-
-_PAD_LENGTHS: Final = bytes(SHORTEST_PADDING + byte % (LONGEST_PADDING - SHORTEST_PADDING + 1) for byte in range(256))
-"""A table for `bytes.translate`: it maps each byte of a hash to a padding length from 2 to 61, as in recordings."""
-
 
 _FramesKey = tuple[Reply, str, ToolUseMembers]
 """The values that determine the frames of a stream: the reply, the name of a family of models, members of tool uses.
@@ -66,7 +64,10 @@ class Renderer:
         Raises ReplyError if the reply cannot answer this operation. For example, a reply that is possible only as a
         stream cannot answer Converse.
         """
-        streams = not isinstance(reply.plan.body, ErrorBody) and occasion.call.operation == "ConverseStream"
+        body = reply.plan.body
+        streams = isinstance(body, OutputBody) and body.stream is not None
+        if not isinstance(body, ErrorBody | OutputBody):
+            streams = occasion.call.operation == "ConverseStream"
         changes: list[tuple[FaultPlacement, Change | None]] = []
         for placement in reply.plan.placements:
             fault = placement.fault
@@ -107,9 +108,11 @@ class Renderer:
                 made = no_answer(occasion.call, occasion.request_id, delay=reply.plan.pace.first)
                 return replace(made, headers=(*made.headers, *more))
             case ErrorBody(name, status, members, more):
-                body = error_json(name, members)
+                body = error_json(name, members, occasion.call.service)
                 error = error_response(name, status, body, occasion.request_id, delay=reply.plan.pace.first)
                 return replace(error, headers=(*error.headers, *more))
+            case OutputBody() as output:
+                return output_response(reply, output, occasion)
             case _ if occasion.call.operation == "ConverseStream":
                 return stream_response(self._stream(reply, occasion), occasion.request_id)
             case _ if occasion.call.operation == operations.OPERATION:
@@ -143,7 +146,7 @@ class Renderer:
         for run in short_runs(runs):
             end = start + (len(run.pieces) if isinstance(run, Deltas) else 1)
             if end > len(pads):
-                pads = _paddings(key[2].seed, key[2].place, end)
+                pads = paddings(key[2].seed, key[2].place, end)
             padded = pads[start:end]
             encoded = encode_deltas(run, padded) if isinstance(run, Deltas) else [encode_event(run, padded[0])]
             start = end
@@ -156,11 +159,6 @@ class Renderer:
 
 def _body(response: HttpResponse) -> bytes:
     return b"".join([chunk.data for chunk in response.chunks])
-
-
-def _paddings(seed: int, place: str, count: int) -> bytes:
-    """Return at least `count` padding lengths. A result for a larger `count` begins with those for a smaller one."""
-    return digest(seed, place, "padding", 4 * count + 64).translate(_PAD_LENGTHS)
 
 
 def _broken_order(placement: FaultPlacement, reply: Reply, occasion: Occasion) -> Iterator[Chunk]:
@@ -179,16 +177,21 @@ def _broken_order(placement: FaultPlacement, reply: Reply, occasion: Occasion) -
     if failure is not None:
         events = [*events[: failure.after], dict(failure.event)]
     delay = reply.plan.pace.first
-    for event, padding in zip(events, _paddings(occasion.seed, occasion.place, len(events)), strict=False):
+    for event, padding in zip(events, paddings(occasion.seed, occasion.place, len(events)), strict=False):
         yield Chunk(encode_event(event, padding), delay, event)
         delay = reply.plan.pace.each
 
 
-def error_json(name: str, members: Mapping[str, Any]) -> bytes:
-    """Return the body of an HTTP error in the recorded form.
+def error_json(name: str, members: Mapping[str, Any], service: str = bedrock.SERVICE) -> bytes:
+    """Return the body of an HTTP error of a service in the recorded form.
 
     The body contains only the members of the error: the key `message` is in lower case, and there is no key `__type`.
+    A service of the protocol "json" names the error in the key `__type`.
     """
+    if service != bedrock.SERVICE and rest.is_json_protocol(service):
+        members = {"__type": name, **members}
+    if bedrock.has_shape(name, service):
+        return bedrock.to_json(name, members, service).encode()
     return bedrock.to_json(name if name in bedrock.all_errors() else "ValidationException", members).encode()
 
 
@@ -232,11 +235,11 @@ def _last_chunk(reply: Reply, occasion: Occasion, sent: int) -> Chunk | None:
         return Chunk(encode_event(event), delay, event)
     if isinstance(reply.plan.body, MessageBody):
         event = {"metadata": _options(reply.plan.body, reply, occasion, sent)}
-        padding = digest(occasion.seed, occasion.place, "metadata padding", 1).translate(_PAD_LENGTHS)[0]
+        padding = paddings(occasion.seed, occasion.place, 1, "metadata padding")[0]
         return Chunk(encode_event(event, padding), delay, event)
     if isinstance(reply.plan.body, EventsBody) and sent < len(reply.plan.body.events):
         event = dict(reply.plan.body.events[sent])
-        return Chunk(encode_event(event, _paddings(occasion.seed, occasion.place, sent + 1)[sent]), delay, event)
+        return Chunk(encode_event(event, paddings(occasion.seed, occasion.place, sent + 1)[sent]), delay, event)
     return None
 
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Protocol, cast, runtime_checkable
 
-from converse_harness import reply
+from converse_harness import bedrock, reply
 from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.condition import Condition, blame, check_answer, is_async
-from converse_harness.endpoint.operations import is_failure
-from converse_harness.endpoint.outputs import Handler, check_output
+from converse_harness.endpoint.operations import NamedOperation, is_failure
+from converse_harness.endpoint.outputs import Handler, answer_of
 from converse_harness.errors import Advice, DamagedData, ReplyError
 from converse_harness.reply.operation_output import OperationOutput, output
 from converse_harness.reply.reply import Reply
@@ -53,27 +53,26 @@ def each_reply(responders: Iterable[object]) -> Iterator[object]:
         yield from cast("tuple[object, ...]", several) if isinstance(several, tuple) else (responder,)
 
 
-def check_answers(operation: str, answers: Iterable[object], before: str) -> list[object]:
-    """Check answers to an operation other than Converse. Return them as a list of outputs, replies and functions.
+def check_answers(operation: NamedOperation, answers: Iterable[object], before: str) -> list[object]:
+    """Check answers to an operation other than Converse. Return them as a list of replies and functions.
 
-    A mapping is converted to an output, a Case to its replies. For other kinds of values, and for an output or a reply
-    that does not fit the operation, ReplyError is raised. Its text begins with `before`.
+    Mappings and outputs are converted to replies, a Case to its replies. For other kinds of values, and for an output
+    or a reply that does not fit the operation, ReplyError is raised. Its text begins with `before`.
     """
     checked: list[object] = []
     for answer in each_reply(answers):
         given = output(cast("Mapping[str, object]", answer)) if isinstance(answer, Mapping) else answer
         try:
-            if isinstance(given, OperationOutput):
-                check_output(operation, given.members)
-            elif isinstance(given, Reply):
-                check_answer(operation, given)
+            if isinstance(given, OperationOutput | Reply):
+                given = answer_of(operation, given)
+                check_answer(operation.name, given)
         except ReplyError as error:
             raise ReplyError(before, *error.parts) from None
         if callable(given) and not isinstance(given, Usable | type):
             check_responder(given, before)
-        elif not isinstance(given, OperationOutput | Reply):
+        elif not isinstance(given, Reply):
             raise ReplyError(
-                f"{before}{shown(given)} does not answer {operation}. Give the members of its output as a dict, a "
+                f"{before}{shown(given)} does not answer {operation.name}. Give the members of its output as a dict, a "
                 "reply that is an error, or a plain function of the call that returns one of these: lambda call: {...}."
             )
         checked.append(given)
@@ -307,10 +306,9 @@ class Queue:
         return added
 
     @property
-    def operation(self) -> str | None:
+    def operation(self) -> NamedOperation | None:
         """The operation of the queue's calls; None if the calls are those of Converse and ConverseStream."""
-        named = None if self.condition is None else self.condition.operation
-        return None if named in SCRIPTED else named
+        return None if self.condition is None else self.condition.named
 
     def remove(self, slots: Iterable[Slot]) -> None:
         """Remove some of the queue's slots."""
@@ -327,7 +325,9 @@ class Queue:
     def next(self, call: Call) -> Slot | None:
         """Return the first slot that can still be used; None if the queue cannot answer this call or is exhausted."""
         other = self.operation
-        if call.malformed is not None or call.operation not in (SCRIPTED if other is None else (other,)):
+        if call.malformed is not None:
+            return None
+        if call.operation not in SCRIPTED if other is None else (call.service, call.operation) != other:
             return None
         if self.condition is not None and not self.condition.meets(call):
             return None
@@ -383,7 +383,7 @@ class Script:
         self.fallback = Queue(_FALLBACK, title=_FALLBACK)
         self.ended = 0
         """The number of replies that answer no calls any more, because the `with` block that added them has ended."""
-        self.operations: dict[str, tuple[Queue, Queue]] = {}
+        self.operations: dict[NamedOperation, tuple[Queue, Queue]] = {}
         """The two queues of `on_operation` for each operation: answers in order, and the function for all other calls.
         """
 
@@ -421,26 +421,35 @@ class Script:
         self.whens.append(queue)
         return queue
 
-    def on_operation(self, name: str, answers: Sequence[object], *, by: str = "") -> list[tuple[Queue, Slot]]:
+    def on_operation(
+        self, named: NamedOperation, answers: Sequence[object], *, by: str = ""
+    ) -> list[tuple[Queue, Slot]]:
         """Add answers to an operation other than Converse, in order. Raises ReplyError as `Queue.add` does.
 
         If the only answer is a function, it answers every call for which no other answer is left. It replaces an
         earlier such function.
         """
-        condition, title = Condition(operation=name), f'on_operation("{name}")'
-        new = Queue(name, condition, title=title), Queue(f"{name}.{_FALLBACK}", condition, title=title)
-        ordered, rest = self.operations.get(name, new)
+        name, condition = named.name, Condition(operation=named.name, service=named.service)
+        title = f"on_operation({named.in_code})"
+        place = name if named.service == bedrock.SERVICE else f"{named.service}.{name}"
+        new = Queue(place, condition, title=title), Queue(f"{place}.{_FALLBACK}", condition, title=title)
+        ordered, rest = self.operations.get(named, new)
         endless = len(answers) == 1 and not isinstance(answers[0], Reply) and callable(answers[0])
         queue = rest if endless else ordered
         before = tuple(rest.slots) if endless else ()
         added = queue.add(answers, endless=endless, by=by)
         rest.remove(before)
-        self.operations[name] = ordered, rest
+        self.operations[named] = ordered, rest
         return [(queue, slot) for slot in added]
 
-    def for_operation(self, name: str | None) -> list[Queue]:
-        """Return the queues that have replies and may answer calls of this operation."""
-        return [queue for queue in self._queues if queue.slots and queue.operation in _named(name)]
+    @property
+    def named(self) -> set[NamedOperation]:
+        """The operations, other than Converse and ConverseStream, that queues are for."""
+        return {named for queue in self.conditions if (named := queue.operation) is not None}
+
+    def for_operation(self, call: Call) -> list[Queue]:
+        """Return the queues that have replies and may answer calls of the operation of this call."""
+        return [queue for queue in self._queues if queue.slots and queue.operation in _named(call)]
 
     def ran_out(self, call: Call) -> bool:
         """Whether the script has an answer to calls such as this one, but all slots of its queue are exhausted.
@@ -450,7 +459,7 @@ class Script:
         """
         return any(
             any(slot.is_answer for slot in queue.slots) and (queue.condition is None or queue.condition.meets(call))
-            for queue in self.for_operation(call.operation)
+            for queue in self.for_operation(call)
             if queue.first_left() is None
         )
 
@@ -477,9 +486,11 @@ class Script:
         return [*self.conditions, *self.recordings, self.ordered, self.fallback]
 
 
-def _named(operation: str | None) -> Sequence[str | None]:
-    """Return the values of `Queue.operation` for the queues that may answer calls of `operation`."""
-    return (None,) if operation in SCRIPTED else () if operation is None else (operation,)
+def _named(call: Call) -> Sequence[NamedOperation | None]:
+    """Return the values of `Queue.operation` for the queues that may answer calls of the operation of this call."""
+    if call.operation is None:
+        return ()
+    return (None,) if call.operation in SCRIPTED else (NamedOperation(call.service, call.operation),)
 
 
 def describe(
@@ -497,7 +508,7 @@ def describe(
         recorded = queue in script.recordings
         if recorded and not recordings:
             continue
-        if call is not None and not recorded and queue.operation not in _named(call.operation):
+        if call is not None and not recorded and queue.operation not in _named(call):
             continue
         misses = queue.condition.misses(call) if call is not None and queue.condition is not None else []
         state = f"no match: {', '.join(misses)}" if misses else _used(slot)
@@ -514,7 +525,7 @@ def scripted_in_short(script: Script) -> list[str]:
     slots = [slot for queue in (*script.whens, *script.recordings, script.ordered) for slot in queue.slots]
     parts = [_counted(slots, "scripted reply", "scripted replies")] if slots else []
     parts += [f"always {slot.summary}" for slot in script.fallback.slots]
-    answers = {name: ordered.slots for name, (ordered, _) in script.operations.items()}
+    answers = {each.name: ordered.slots for each, (ordered, _) in script.operations.items()}
     return parts + sorted(
         f"{name} ({_counted(slots, 'answer', 'answers')})" if slots else name for name, slots in answers.items()
     )

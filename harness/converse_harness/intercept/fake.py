@@ -80,9 +80,9 @@ class _NoCalls(Calls):  # noqa: PLW1641 - as Calls, it equals a list, and no lis
     def all(self) -> Calls:
         return self
 
-    def of(self, operation: str) -> Calls:
+    def of(self, operation: str, *, service: str | None = None) -> Calls:
         self._endpoint.awaits_call = False
-        return super().of(operation)
+        return super().of(operation, service=service)
 
     def __len__(self) -> int:
         self._endpoint.awaits_call = False
@@ -166,7 +166,7 @@ class FakeCore:
         """Whether clients really sleep between retries; always true while `records` is true."""
         return self._sleeps or self.records
 
-    def exchange(self, request: Request, *, service: str = "bedrock-runtime", operation: str = "") -> AnyExchange:
+    def exchange(self, request: Request, *, service: str = "", operation: str = "") -> AnyExchange:
         """Answer one request, or return a ForwardedExchange if the transport must forward it. Thread-safe."""
         see_environ()
         if self.before is not None:
@@ -175,7 +175,9 @@ class FakeCore:
         if self.records:
             remember(*header_secrets(request.headers))
         # Of the stages, only Forwarding returns an Exchange.
-        return cast("AnyExchange", self.endpoint.exchange(request, operation=operation or None))
+        return cast(
+            "AnyExchange", self.endpoint.exchange(request, operation=operation or None, service=service or None)
+        )
 
     def attach(self) -> None:
         """Have those stages that the pytest run attaches now to the fakes of this process."""

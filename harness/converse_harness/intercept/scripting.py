@@ -13,8 +13,8 @@ from converse_harness.endpoint import Endpoint
 from converse_harness.endpoint.call import Call, Calls
 from converse_harness.endpoint.condition import Condition, Pattern
 from converse_harness.endpoint.failure_texts import unused_replies
-from converse_harness.endpoint.outputs import Answer, check_operation
-from converse_harness.endpoint.script import Queue, Replies, Responder, Slot, check_some
+from converse_harness.endpoint.outputs import Answer, named_operation
+from converse_harness.endpoint.script import Queue, Replies, Responder, Slot, check_answers, check_some
 from converse_harness.endpoint.stages import StagesOfFake
 from converse_harness.errors import Argument, FakeNotOpenWarning, ReplyError
 from converse_harness.faults.model import Transport
@@ -89,7 +89,7 @@ class When(Generic[_Given]):
         """
         self._queue.was_filled = True  # set this even if a reply is wrong: the wrong reply causes its own error
         check_some(replies, "when().script()")
-        self._endpoint.check(*replies)
+        self._endpoint.check(*self._bound(replies, "when().script(): "))
         with self._endpoint.lock:
             added = [(self._queue, slot) for slot in self._queue.add(replies, by="when().script()")]
             return Scripted(self._endpoint, added)
@@ -97,9 +97,13 @@ class When(Generic[_Given]):
     def always(self, reply: _Given) -> None:
         """Answer all calls that meet the condition with the same reply."""
         self._queue.was_filled = True
-        self._endpoint.check(reply)
+        self._endpoint.check(*self._bound([reply], "when().always(): "))
         with self._endpoint.lock:
             self._queue.add([reply], endless=True, by="when().always()")
+
+    def _bound(self, replies: Sequence[object], before: str) -> Sequence[object]:
+        """Return the replies to check. Outputs become replies here, because only now their operation is known."""
+        return replies if self._queue.operation is None else check_answers(self._queue.operation, replies, before)
 
     def __repr__(self) -> str:
         count = len(self._queue.slots)
@@ -163,6 +167,7 @@ class Scripting(StagesOfFake, Improvises):
         predicate: Callable[[Call], object] | None = None,
         *,
         operation: str,
+        service: str | None = None,
         model: Pattern | None = None,
         last_user_text: Pattern | None = None,
         system: Pattern | None = None,
@@ -176,6 +181,7 @@ class Scripting(StagesOfFake, Improvises):
         *,
         model: Pattern | None = None,
         operation: str | None = None,
+        service: str | None = None,
         last_user_text: Pattern | None = None,
         system: Pattern | None = None,
         tool: Pattern | None = None,
@@ -187,12 +193,14 @@ class Scripting(StagesOfFake, Improvises):
         is met if the name of any tool matches. `turn` counts the model's answers in the conversation from 1. Raises
         ReplyError without any condition.
 
-        With an `operation` other than Converse and ConverseStream, the When takes answers as `on_operation` does.
+        With an `operation` other than Converse and ConverseStream, the When takes answers as `on_operation` does, and
+        `service` is the service that has it.
         """
         condition = Condition(
             predicate=predicate,
             model=model,
             operation=operation,
+            service=service,
             last_user_text=last_user_text,
             system=system,
             tool=tool,
@@ -212,27 +220,31 @@ class Scripting(StagesOfFake, Improvises):
             queue.add([reply], endless=True, by="always()")
             queue.remove(before)
 
-    def on_operation(self, name: str, *answers: Answer) -> Scripted:
+    def on_operation(self, name: str, *answers: Answer, service: str | None = None) -> Scripted:
         """Append answers for an operation other than Converse and ConverseStream, for example `InvokeModel`.
 
+        `service` is a Bedrock service of botocore, such as "bedrock-agent-runtime". It may be left out for operations
+        of Bedrock Runtime and of Bedrock's control plane, and if no other service has an operation of this name.
+
         An answer is a dict with the members of the operation's output, a result of `reply.output`, a Reply that is an
-        error, or a function of the Call that returns one of these. Answers are used in order, like the replies of
-        `script`. If the only answer is a function, it answers all other calls of the operation, any number of times; a
-        later one replaces it. For answers with a condition, use `when(operation=...)`. Operations of Bedrock's
-        control plane, such as `GetInferenceProfile`, are possible too. Raises ReplyError for a value that cannot answer
-        the operation, and for a name that is not an operation of Bedrock Runtime or of the control plane. Converse,
-        ConverseStream, and other operations that answer with a stream of events also raise ReplyError.
+        error, or a function of the Call that returns one of these. A stream of events is a list in the dict. Answers
+        are used in order, like the replies of `script`. If the only answer is a function, it answers all other calls of
+        the operation, any number of times; a later one replaces it. For answers with a condition, use
+        `when(operation=...)`. Raises ReplyError for a value that cannot answer the operation, such as an output that
+        AWS's API model does not allow, and for a name that is not an operation of Bedrock. Converse, ConverseStream,
+        and an operation that also sends a stream of events raise ReplyError, too.
         """
-        check_operation(name, Argument("on_operation", beside=f"{name!r}, ..."))
+        named = named_operation(name, service, Argument("on_operation", beside=f"{name!r}, ..."))
         if not answers:
             raise ReplyError(
                 f"on_operation({name!r}): it needs an answer after the name, as "
-                f'on_operation("{name}", {{...the members of its output...}}).'
+                f"{named.written('{...the members of its output...}').removeprefix('converse.')}."
             )
-        self.endpoint.check(*answers)
+        by = f"on_operation({name!r}, ...)"
+        self.endpoint.check(*check_answers(named, answers, f"{by}: "))
         self._warn_if_not_open()
         with self.endpoint.lock:
-            added = self.endpoint.script.on_operation(name, answers, by=f"on_operation({name!r}, ...)")
+            added = self.endpoint.script.on_operation(named, answers, by=by)
             return Scripted(self.endpoint, added)
 
     @property

@@ -18,7 +18,7 @@ from converse_harness.secrets.mask import mask_encoded
 from converse_harness.stream.chunk import default_stop_reason, estimate_tokens
 from converse_harness.stream.grammar import ERROR_FRAME, is_exception, kind
 from converse_harness.stream.http import HttpResponse
-from converse_harness.words import counted, cut
+from converse_harness.words import counted, cut, shown
 
 METADATA: Final = ("usage", "metrics", "trace", "performanceConfig", "serviceTier")
 """The members of ConverseResponse that ConverseStream sends in its metadata event."""
@@ -85,6 +85,32 @@ class ErrorBody:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class OutputBody:
+    """The output of an operation other than Converse and ConverseStream, as a boto3 client returns it.
+
+    `service` is the service that has the operation, `members` are the members of the output. In the output of an
+    operation that answers with a stream, one member is the list of the events. If `strict` is false, the members were
+    not checked against AWS's API model.
+    """
+
+    operation: str
+    service: str
+    members: Mapping[str, Any]
+    strict: bool = True
+
+    @property
+    def stream(self) -> bedrock.EventStream | None:
+        """The event stream of the operation; None if it does not answer with one."""
+        return bedrock.event_stream(self.operation, self.service)
+
+    @property
+    def events(self) -> tuple[Mapping[str, Any], ...]:
+        """The events of the stream; empty if the operation does not answer with one."""
+        stream = self.stream
+        return () if stream is None else tuple(self.members.get(stream.member, ()))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class BareBody:
     """A recorded answer that is neither a message, nor events, nor a named error.
 
@@ -95,7 +121,7 @@ class BareBody:
     summary: str
 
 
-WrittenBody = MessageBody | EventsBody | ErrorBody
+WrittenBody = MessageBody | EventsBody | ErrorBody | OutputBody
 """The types of the bodies that the functions of `reply` create."""
 
 Body = WrittenBody | BareBody
@@ -201,6 +227,8 @@ def summarize_body(body: Body) -> str:
             return f"{counted(len(events), 'event')}{ending}"
         case ErrorBody(name, status, members):
             return f"{name} ({status}) {shorten(str(members.get('message', '')))}" if members else f"{name} ({status})"
+        case OutputBody(members=members):
+            return f"output {shown(dict(members))}"
         case BareBody(summary):
             return summary
 
@@ -261,6 +289,8 @@ def _written_body(body: WrittenBody) -> Call:
     match body:
         case EventsBody(events, strict):
             return "events", (list(events),), {} if strict else {"strict": False}
+        case OutputBody(members=members, strict=strict):
+            return "output", (dict(members),), {} if strict else {"strict": False}
         case ErrorBody(status=200):
             return "unknown_operation", (), {}
         case ErrorBody(name, status, members):

@@ -18,6 +18,7 @@ from converse_harness.reply.body import (
     ErrorBody,
     EventsBody,
     MessageBody,
+    OutputBody,
     Pace,
     Recorded,
     StreamFailure,
@@ -64,6 +65,12 @@ class Plan:
     def no_answer(self) -> bool:
         """Whether the reply has a fault that makes the connection fail, so that no answer is sent at all."""
         return bool(self.placements) and self.placements[-1].fault.no_answer
+
+    @property
+    def has_events(self) -> bool:
+        """Whether the body can be sent as a stream of events."""
+        body = self.body
+        return isinstance(body, MessageBody | EventsBody) or (isinstance(body, OutputBody) and body.stream is not None)
 
     @property
     def is_plain(self) -> bool:
@@ -114,6 +121,8 @@ class Plan:
         match self.body:
             case EventsBody(events):
                 yield from map(dict[str, Any], events)
+            case OutputBody() as body if body.stream is not None:
+                yield from map(dict[str, Any], body.events)
             case MessageBody() as body:
                 counted = any(placement.fault.place != "whole answer" for placement in self.placements)
                 neutral = counted or self.failure is not None or body.pieces is not None
@@ -129,5 +138,5 @@ class Plan:
                 yield {"metadata": {name: body.options[name] for name in METADATA if name in body.options}}
             case ErrorBody():
                 raise ReplyError(f"{self.summary}: it comes before any stream and has no events.")
-            case BareBody():
+            case BareBody() | OutputBody():
                 raise ReplyError(f"{self.summary}: it has no events.")

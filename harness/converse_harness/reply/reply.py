@@ -18,9 +18,11 @@ from converse_harness.json_values import print_whole
 from converse_harness.literals import FamilyName, StreamException
 from converse_harness.reply.body import (
     BareBody,
+    Body,
     ErrorBody,
     EventsBody,
     MessageBody,
+    OutputBody,
     Pace,
     StreamFailure,
     written,
@@ -52,6 +54,13 @@ def check_count(at: Argument, after: object) -> None:
 def fails(events: Iterable[Mapping[str, Any]]) -> bool:
     """Whether one of these events is an exception, which makes the stream fail."""
     return any(is_exception(next(iter(each), "")) for each in events)
+
+
+def _exceptions(body: Body) -> tuple[str, Mapping[str, bedrock.ErrorShape | bedrock.Shape]]:
+    """Return the operation that can stream a body, and its exceptions by their names in the stream."""
+    if isinstance(body, OutputBody) and body.stream is not None:
+        return body.operation, body.stream.exceptions
+    return "ConverseStream", bedrock.stream_exceptions()
 
 
 def check_name(at: Argument, name: str) -> None:
@@ -109,7 +118,8 @@ class Reply(Usable):
         'text "The answer is forty-two.", throttlingException after 3 events'
         """
         check_flag("fails_after", strict=strict)
-        exceptions = bedrock.stream_exceptions()
+        body = self.plan.body
+        of, exceptions = _exceptions(body)
         given: tuple[Any, Any] = (events, exception)  # Any, because users may pass values of other types
         if (type(given[0]), type(given[1])) == (str, int):
             swapped = Argument("fails_after", beside=f"{shown(events)}, {shown(exception)}")
@@ -118,19 +128,20 @@ class Reply(Usable):
         if strict and exception not in list(exceptions):  # a list, because a wrong value may not be hashable
             raise ReplyError(
                 at,
-                f": it is not an exception of ConverseStream{did_you_mean(exception, exceptions)} "
+                f": it is not an exception of {of}{did_you_mean(exception, exceptions)} "
                 f"One of: {', '.join(sorted(exceptions))}. For one that is not in the model ",
                 Advice("pass strict=False.", 'add "strict": false.'),
             )
         check_name(at, exception)
         shape = exception[:1].upper() + exception[1:]
-        body = {"message": usual(shape) if message is None else message, **members}
+        said = {"message": usual(shape) if message is None else message, **members}
         if strict:
+            service = body.service if isinstance(body, OutputBody) else bedrock.SERVICE
             with built_by("fails_after", {(exception, "message"): "message"}):
-                bedrock.check(exceptions[exception].name, body, root=exception)
+                bedrock.check(exceptions[exception].name, said, root=exception, of=service)
         else:
-            check_json(exception, body)
-        return self._failing("fails_after", events, {exception: body}, strict=strict)
+            check_json(exception, said)
+        return self._failing("fails_after", events, {exception: said}, strict=strict)
 
     def error_frame_after(self, events: int, code: str = "InternalFailure", message: str | None = None) -> Reply:
         """Return a copy that sends an unmodelled error frame after this number of events and then ends the stream.
@@ -156,10 +167,13 @@ class Reply(Usable):
             raise ReplyError(f"{self.summary}: a stream fails once.")
         self._check_uncounted(f"{self.summary}: say how it fails")
         kinds = [next(iter(each), "") for each in self.plan.events()]
-        if fails(self.plan.events()):
+        _, exceptions = _exceptions(self.plan.body)
+        if fails(self.plan.events()) or any(each in exceptions for each in kinds):
             raise ReplyError(f"{self.summary}: a stream fails once. Leave out its exception, or leave out {by}.")
         unfinished = isinstance(self.plan.body, EventsBody) and self.plan.body.unfinished
-        most = len(kinds) - (1 if strict and not unfinished else 0)
+        # Only the last event of Converse ends the stream by itself, so that no exception can follow.
+        ended = strict and not unfinished and not isinstance(self.plan.body, OutputBody)
+        most = len(kinds) - (1 if ended else 0)
         at = Argument(by, "events", value=after)
         check_count(at, after)
         if not 0 <= after <= most:
@@ -218,6 +232,12 @@ class Reply(Usable):
     def _placed(self, fault: Fault, after: int | None) -> FaultPlacement:
         if isinstance(fault, OrderFault):
             failure = self.plan.failure
+            if isinstance(self.plan.body, OutputBody):
+                raise ReplyError(
+                    in_broken(fault),
+                    f": {self.summary}: it breaks the order of ConverseStream's events. Give the "
+                    "events in the order that you want, or take a fault of another kind, such as faults.reset.",
+                )
             if not isinstance(self.plan.body, MessageBody | EventsBody) or failure is not None:
                 why = "it has no events" if failure is None else "break the order first, then say how it fails"
                 raise ReplyError(in_broken(fault), f": {self.summary}: {why}.")
@@ -231,7 +251,7 @@ class Reply(Usable):
                     "another fault.",
                 )
             return placed
-        if not isinstance(self.plan.body, MessageBody | EventsBody) and fault.on_body is None:
+        if not self.plan.has_events and fault.on_body is None:
             raise ReplyError(in_broken(fault), f": {self.summary}: only a stream can be broken so.")
         return place(fault, after, self._count())
 
@@ -239,7 +259,7 @@ class Reply(Usable):
         """Return the number of events that are sent, with the frame of a failure; 1 for an answer without events."""
         if self.plan.failure is not None:
             return self.plan.failure.after + 1
-        return sum(1 for _ in self.plan.events()) if isinstance(self.plan.body, MessageBody | EventsBody) else 1
+        return sum(1 for _ in self.plan.events()) if self.plan.has_events else 1
 
     def retry_after(self, seconds: int | None = None, *, ms: int | None = None) -> Reply:
         """Return a copy of an error with the headers `retry-after` and `retry-after-ms`, which ask clients to wait.

@@ -83,6 +83,27 @@ def encode_deltas(run: Deltas, paddings: bytes) -> list[bytes]:
     return run_of_frames(_DELTA_HEADERS, start.encode(), rests)
 
 
+def encode_other_event(
+    event: Mapping[str, Any], stream: bedrock.EventStream, service: str, padding: int | None = None
+) -> bytes:
+    """Encode an event of an operation other than ConverseStream as a frame.
+
+    `stream` is the operation's event stream, `service` the service whose operation it is, `padding` the length of the
+    member `p`. An exception frame has no `p`. A type that the stream lacks is encoded as by `encode_event`.
+
+    >>> stream = bedrock.event_stream("InvokeModelWithResponseStream")
+    >>> len(encode_other_event({"chunk": {"bytes": b"hi"}}, stream, "bedrock-runtime", padding=2))
+    113
+    """
+    name = kind(event)
+    shape = stream.union.members.get(name)
+    if shape is None:
+        return encode_event(event, padding)
+    fails = name in stream.exceptions
+    body = event[name] if padding is None or fails else {**event[name], "p": _PADS[padding]}
+    return frame_bytes(_header_block(name, fails=fails), bedrock.to_json(shape.name, body, service).encode())
+
+
 def standard_frame(name: str, payload: bytes) -> bytes:
     """Make a frame with the event or exception type `name`, the usual headers and this unchanged payload."""
     return frame_bytes(_header_block(name), payload)
@@ -166,8 +187,8 @@ def _delta_payload(event: Mapping[str, Any], padding: int) -> bytes | None:
 
 
 @lru_cache(maxsize=256)
-def _header_block(name: str) -> bytes:
-    kind = "exception" if is_exception(name) else "event"
+def _header_block(name: str, *, fails: bool | None = None) -> bytes:
+    kind = "exception" if (is_exception(name) if fails is None else fails) else "event"
     return _headers((f":{kind}-type", name), (":content-type", "application/json"), (":message-type", kind))
 
 

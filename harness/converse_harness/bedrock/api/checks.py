@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any, Final, TypeGuard
 
 from converse_harness.bedrock.api.beyond import BEYOND_MODEL, Beyond, ExtraMember, ExtraValue, MayBeAbsent
-from converse_harness.bedrock.api.service import Shape, ShapeWalk, botocore_version, is_document, is_union
+from converse_harness.bedrock.api.service import SERVICE, Shape, ShapeWalk, botocore_version, is_document, is_union
 from converse_harness.errors import Advice, Argument, ReplyError, path_text
 from converse_harness.words import counted, listed, nearest, shown
 
@@ -80,7 +80,7 @@ _TYPES: Final[Mapping[str, Advice]] = {
     "double": Advice("a finite float or int", "a number"),
     "boolean": Advice("a bool", "true or false"),
     "blob": Advice("bytes", "a string in base64"),
-    "timestamp": Advice("a datetime with a time zone", "a datetime with a time zone"),
+    "timestamp": Advice("a datetime with a time zone, or its text in ISO 8601", "a time with a time zone, in ISO 8601"),
     "document": Advice(
         "free-form JSON: dict with str keys, list, str, finite int or float, bool; None only inside of these",
         "free-form JSON; null only inside of it",
@@ -282,8 +282,10 @@ class Checks(ShapeWalk[Check]):
     shape; the default check expects bytes.
     """
 
-    def __init__(self, beyond: Iterable[Beyond], blobs: Callable[[Shape], Check] | None = None) -> None:
-        super().__init__()
+    def __init__(
+        self, beyond: Iterable[Beyond], blobs: Callable[[Shape], Check] | None = None, of: str = SERVICE
+    ) -> None:
+        super().__init__(of)
         self._beyond = tuple(beyond)
         self._scalars = _SCALARS if blobs is None else {**_SCALARS, "blob": blobs}
 
@@ -387,8 +389,12 @@ def _typed(name: str, type_name: str, fits: Callable[[Any], bool]) -> Check:
 
 
 def _is_aware(value: Any) -> bool:
-    """Whether a value is a datetime with a time zone."""
-    return isinstance(value, datetime) and value.utcoffset() is not None
+    """Whether a value is a datetime with a time zone, or its text in ISO 8601."""
+    try:
+        found = datetime.fromisoformat(value) if isinstance(value, str) else value
+    except ValueError:
+        return False
+    return isinstance(found, datetime) and found.utcoffset() is not None
 
 
 def _document(value: Any, name: str = "Document") -> Sequence[Violation]:
@@ -501,16 +507,25 @@ JSON_CHECKS: Final = Checks(BEYOND_MODEL, _encoded_blob)
 """The checks for JSON values, such as request bodies, in which blobs are base64 text."""
 
 
-def validate(shape_name: str, value: object, *, root: str = "", checks: Checks = _CHECKS) -> list[Violation]:
+@cache
+def _checks_of(service: str) -> Checks:
+    """Return the checks of a service. What AWS sends beyond its model is known only of Bedrock Runtime."""
+    return _CHECKS if service == SERVICE else Checks((), of=service)
+
+
+def validate(
+    shape_name: str, value: object, *, root: str = "", checks: Checks = _CHECKS, of: str = SERVICE
+) -> list[Violation]:
     """Return all ways in which a value violates a shape; an empty list means that AWS could have sent the value.
 
-    `root` prefixes the path of each violation. `checks` is JSON_CHECKS if blobs in the value are base64 text. Raises
-    NotInModel for an unknown shape.
+    `root` prefixes the path of each violation. `checks` is JSON_CHECKS if blobs in the value are base64 text. `of` is
+    the service whose model has the shape. Raises NotInModel for an unknown shape.
 
     >>> [each.path for each in validate("Message", {"role": "user", "content": [{"text": 5}]})]
     ['content[0].text']
     """
-    return [replace(each, root=root, checked=shape_name) for each in checks[shape_name](value)]
+    found = checks if of == SERVICE else _checks_of(of)
+    return [replace(each, root=root, checked=shape_name) for each in found[shape_name](value)]
 
 
 def check(
@@ -520,20 +535,31 @@ def check(
     root: str | Argument = "",
     error: Callable[[str], Exception] = ReplyError,
     allowing: Collection[FindingKind] = (),
+    of: str = SERVICE,
 ) -> None:
     """Check a value against a shape. If there are violations, raise `error` with one line for each violation.
 
     `root` is the argument that contains the value, or its name. `allowing` contains the kinds of violation that are
-    ignored.
+    ignored. `of` is the service whose model has the shape.
 
     >>> check("StopReason", "endturn", root="stop_reason")
     Traceback (most recent call last):
     converse_harness.errors.ReplyError: stop_reason is 'endturn'; did you mean 'end_turn'? A StopReason is one of ...
     """
-    violations = [each for each in validate(shape_name, value) if each.kind not in allowing]
+    violations = [each for each in validate(shape_name, value, of=of) if each.kind not in allowing]
+    at = Argument(name=root) if isinstance(root, str) else root
+    raise_for(violations, shape_name, at, error)
+
+
+def raise_for(
+    violations: Sequence[Violation], shape_name: str, at: Argument, error: Callable[[str], Exception] = ReplyError
+) -> None:
+    """Raise `error` with one line for each violation of a shape; without violations, do nothing.
+
+    `at` is the argument that contains the value.
+    """
     if not violations:
         return
-    at = Argument(name=root) if isinstance(root, str) else root
     parts: list[str | Advice | Argument] = []
     if len(violations) > 1:
         parts.append(f"{len(violations)} things are not as in AWS's API model:")

@@ -6,12 +6,13 @@ import base64
 import json
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from functools import cache
 from json.encoder import encode_basestring
 from sys import intern
 from typing import Any, Final
 
 from converse_harness.bedrock.api.checks import INTEGERS, is_array, is_object
-from converse_harness.bedrock.api.service import Shape, ShapeWalk, body_shape, is_document
+from converse_harness.bedrock.api.service import SERVICE, Shape, ShapeWalk, body_shape, is_document
 from converse_harness.errors import DamagedData, ReplyError
 from converse_harness.json_values import Unsearched
 from converse_harness.words import shown
@@ -36,12 +37,12 @@ class _Mistyped(Exception):
         self.steps: list[str] = []
 
 
-def read_json(shape_name: str, parsed: object, *, recorded: bool = False) -> Any:
+def read_json(shape_name: str, parsed: object, *, recorded: bool = False, of: str = SERVICE) -> Any:
     """Check the types of parsed JSON against a shape, and return the JSON without members that are null.
 
     AWS treats such members as absent. Unknown members and free-form documents are not changed. Blobs stay base64 text;
-    if `recorded` is true, any text is accepted, because recordings contain shortened files and digests. Raises
-    DamagedData for the first wrong type.
+    if `recorded` is true, any text is accepted, because recordings contain shortened files and digests. `of` is the
+    service whose model has the shape. Raises DamagedData for the first wrong type.
 
     >>> read_json("ContentBlock", {"text": "hi", "image": None})
     {'text': 'hi'}
@@ -50,7 +51,7 @@ def read_json(shape_name: str, parsed: object, *, recorded: bool = False) -> Any
     converse_harness.errors.DamagedData: toolUse.name is a JSON int; it must be a string.
     """
     try:
-        return (_RECORDED if recorded else _SENT)[shape_name](parsed)
+        return _readers(of, recorded=recorded)[shape_name](parsed)
     except _Mistyped as wrong:
         path = "".join(reversed(wrong.steps)).removeprefix(".")
         raise DamagedData(f"{path or 'the request body'} {wrong.problem}") from None
@@ -62,8 +63,8 @@ class _Readers(ShapeWalk[Reader]):
     `blob` is the reader of blobs. The readers of structures leave out members that are null.
     """
 
-    def __init__(self, blob: Reader) -> None:
-        super().__init__()
+    def __init__(self, blob: Reader, of: str) -> None:
+        super().__init__(of)
         self._scalars = {name: _scalar(*each) for name, each in _JSON_TYPES.items()}
         self._scalars |= {name: _whole_number(*each) for name, each in INTEGERS.items()}
         self._scalars["blob"] = blob
@@ -169,31 +170,36 @@ def _recorded(value: Any) -> Any:
     return value if isinstance(value, Unsearched) else _TEXT_OF_BLOB(value)
 
 
-_SENT: Final = _Readers(_encoded)
-_RECORDED: Final = _Readers(_recorded)
+@cache
+def _readers(service: str, *, recorded: bool) -> _Readers:
+    return _Readers(_recorded if recorded else _encoded, service)
+
 
 _Encode = Callable[[Any], str]
 
 
-def to_json(shape_name: str, value: object) -> str:
+def to_json(shape_name: str, value: object, of: str = SERVICE) -> str:
     """Encode a value of a shape as compact JSON with sorted structure keys, base64 blobs and all unknown members.
 
-    Raises NotInModel for an unknown shape, ReplyError for a value that JSON cannot represent.
+    `of` is the service whose model has the shape. Raises NotInModel for an unknown shape, ReplyError for a value that
+    JSON cannot represent.
 
     >>> to_json("ContentBlockDeltaEvent", {"p": "abc", "delta": {"text": "Zürich"}, "contentBlockIndex": 0})
     '{"contentBlockIndex":0,"delta":{"text":"Zürich"},"p":"abc"}'
     """
-    text = _ENCODERS[shape_name](value)
+    text = (_ENCODERS if of == SERVICE else _encoders(of))[shape_name](value)
     return text if text.isascii() else _encodable(text)
 
 
-def from_json(shape_name: str, parsed: object) -> Any:
-    r"""Convert parsed JSON to a value of a shape. Blobs become bytes; other values and unknown members do not change.
+def from_json(shape_name: str, parsed: object, of: str = SERVICE) -> Any:
+    r"""Convert parsed JSON to a value of a shape, of the service `of`.
+
+    Blobs become bytes, and timestamps become datetimes. Other values and unknown members do not change.
 
     >>> from_json("ImageSource", {"bytes": "iVBORw=="})
     {'bytes': b'\x89PNG'}
     """
-    return _decode(body_shape(shape_name), parsed)
+    return _decode(body_shape(shape_name, of), parsed)
 
 
 class _Encoders(ShapeWalk[_Encode]):
@@ -208,7 +214,8 @@ class _Encoders(ShapeWalk[_Encode]):
         if shape.type_name == "list":
             return _listed(inner)
         if shape.type_name == "structure":
-            return _keyed(inner, _document)
+            names = names_in_json(shape)
+            return _renamed(names, inner) if names else _keyed(inner, _document)
         return _keyed({}, lambda item: inner["value"](item))  # noqa: PLW0108  (`inner` is still empty here)
 
 
@@ -230,6 +237,23 @@ def _keyed(members: Mapping[str, _Encode], encode_other: _Encode) -> _Encode:
     return encode
 
 
+def names_in_json(shape: Shape) -> Mapping[str, str]:
+    """Map the members of a structure that have another name in JSON to this name. Few structures have such members."""
+    named = {name: each.serialization.get("name", name) for name, each in shape.members.items()}
+    located = {name for name, each in shape.members.items() if "location" in each.serialization}
+    return {name: in_json for name, in_json in named.items() if in_json != name and name not in located}
+
+
+def _renamed(names: Mapping[str, str], members: Mapping[str, _Encode]) -> _Encode:
+    def encode(value: Any) -> str:
+        if not is_object(value):
+            return _document(value)
+        pairs = ((names.get(key, key), members.get(key, _document)(item)) for key, item in sorted(value.items()))
+        return "{" + ",".join(f"{_document(key)}:{item}" for key, item in pairs) + "}"
+
+    return encode
+
+
 def _listed(inner: Mapping[str, _Encode]) -> _Encode:
     def encode(value: Any) -> str:
         if not is_array(value):
@@ -243,11 +267,12 @@ def _integer(value: Any) -> str:
     return str(value) if type(value) is int else _document(value)
 
 
-def _iso8601(value: Any) -> str:
+def _iso8601(value: Any) -> str:  # a text is in ISO 8601 already
     return _document(_utc(value).isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else value)
 
 
 def _epoch_seconds(value: Any) -> str:
+    value = to_datetime(value) if isinstance(value, str) else value
     if not isinstance(value, datetime):
         return _document(value)
     seconds = round(_utc(value).timestamp(), 3)
@@ -298,6 +323,7 @@ _SCALARS: Final[Mapping[str, _Encode]] = {
 }
 
 _ENCODERS: Final = _Encoders()
+_encoders: Final = cache(_Encoders)
 
 
 def _encodable(text: str) -> str:
@@ -309,16 +335,30 @@ def _encodable(text: str) -> str:
     return text
 
 
+def to_datetime(sent: Any) -> Any:
+    """Return the time that a number of seconds or a text in ISO 8601 stands for; any other value is not changed."""
+    try:
+        if isinstance(sent, int | float) and not isinstance(sent, bool):
+            return datetime.fromtimestamp(sent, UTC)
+        found = datetime.fromisoformat(sent) if isinstance(sent, str) else sent
+    except (ValueError, OverflowError, OSError):
+        return sent
+    return _utc(found) if isinstance(found, datetime) else found
+
+
 def _decode(shape: Shape, parsed: Any) -> Any:
     if is_document(shape):
         return parsed
     if shape.type_name == "structure" and is_object(parsed):
-        members = shape.members
-        return {key: _decode(members[key], item) if key in members else item for key, item in parsed.items()}
+        members, names = shape.members, {in_json: name for name, in_json in names_in_json(shape).items()}
+        found: Mapping[Any, Any] = {names.get(key, key): item for key, item in parsed.items()} if names else parsed
+        return {key: _decode(members[key], item) if key in members else item for key, item in found.items()}
     if shape.type_name == "map" and is_object(parsed):
         return {key: _decode(shape.value, item) for key, item in parsed.items()}
     if shape.type_name == "list" and is_array(parsed):
         return [_decode(shape.member, item) for item in parsed]
+    if shape.type_name == "timestamp":
+        return to_datetime(parsed)
     if shape.type_name == "blob" and isinstance(parsed, str):
         try:
             return base64.b64decode(parsed, validate=True)

@@ -1,17 +1,18 @@
-"""AWS's API model of Bedrock Runtime (the service description in botocore), loaded at first use.
+"""AWS's API models of the Bedrock services (the service descriptions in botocore), each loaded at first use.
 
-If the installed botocore lacks a requested name, the functions raise NotInModel, which states botocore's version.
+Without the name of a service, the functions are about Bedrock Runtime. If the installed botocore lacks a requested
+name, the functions raise NotInModel, which states botocore's version.
 """
 
 from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Final, Literal, Protocol, TypeVar
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeVar
 
 from converse_harness.bedrock.api.beyond import BEYOND_MODEL, ExtraError
 from converse_harness.errors import ReplyError
@@ -19,8 +20,7 @@ from converse_harness.words import nearest
 
 SERVICE: Final = "bedrock-runtime"
 CONTROL_PLANE: Final = "bedrock"
-"""The service with the operations for inference profiles and models. This package reads only the names of these
-operations."""
+"""The service with the operations for inference profiles and models."""
 
 
 class NotInModel(ReplyError, LookupError):
@@ -56,6 +56,7 @@ class Operation(Protocol):
     output_shape: Shape
     error_shapes: Sequence[Shape]
     has_event_stream_output: bool
+    has_event_stream_input: bool
 
     def get_event_stream_output(self) -> Shape:
         """Return the union of the events and exceptions that the operation can stream."""
@@ -91,9 +92,9 @@ def service(name: str = SERVICE) -> Any:
     return _botocore(".model").ServiceModel(description, name)
 
 
-def has_shape(name: str) -> bool:
-    """Whether AWS's API model in the installed botocore has this shape."""
-    return name in service().shape_names
+def has_shape(name: str, of: str = SERVICE) -> bool:
+    """Whether AWS's API model of the service `of` in the installed botocore has this shape."""
+    return name in service(of).shape_names
 
 
 def has_member(shape_name: str, member_name: str) -> bool:
@@ -102,78 +103,77 @@ def has_member(shape_name: str, member_name: str) -> bool:
 
 
 @cache
-def shape(name: str) -> Shape:
-    """Return the shape with this name from AWS's API model. Raises NotInModel if there is none.
+def shape(name: str, of: str = SERVICE) -> Shape:
+    """Return the shape with this name from AWS's API model of the service `of`. Raises NotInModel if there is none.
 
     >>> shape("StopReason").type_name
     'string'
     """
-    if not has_shape(name):
-        raise _lacks("shape", name, service().shape_names)
-    found: Shape = service().shape_for(name)
+    if not has_shape(name, of):
+        raise _lacks("shape", name, service(of).shape_names, of)
+    found: Shape = service(of).shape_for(name)
     return found
 
 
-def body_shape(name: str) -> Shape:
+def body_shape(name: str, of: str = SERVICE) -> Shape:
     """Return a shape by its name; for the name of an ExtraError, return the shape of the error's body.
 
     Raises NotInModel for an unknown name.
     """
-    return shape(_EXTRA_ERROR_BODIES.get(name, name))
+    return shape(_EXTRA_ERROR_BODIES.get(name, name) if of == SERVICE else name, of)
 
 
-def member(shape_name: str, member_name: str) -> Shape:
+def member(shape_name: str, member_name: str, of: str = SERVICE) -> Shape:
     """Return the shape of a structure's member. Raises NotInModel if the structure or the member is unknown.
 
     >>> member("ConverseResponse", "usage").name
     'TokenUsage'
     """
-    members = _members(shape_name)
+    members = _members(shape_name, of)
     if member_name not in members:
-        raise _lacks(f"member of {shape_name}", member_name, members)
+        raise _lacks(f"member of {shape_name}", member_name, members, of)
     return members[member_name]
 
 
 @cache
-def operation(name: str) -> Operation:
-    """Return the operation with this name from AWS's API model. Raises NotInModel if there is none.
+def operation(name: str, of: str = SERVICE) -> Operation:
+    """Return the operation with this name from AWS's API model of the service `of`. Raises NotInModel if there is none.
 
     >>> operation("Converse").http["requestUri"]
     '/model/{modelId}/converse'
     """
-    if name not in operations():
-        raise _lacks("operation", name, operations())
-    found: Operation = service().operation_model(name)
+    if name not in operations(of):
+        raise _lacks("operation", name, operations(of), of)
+    found: Operation = service(of).operation_model(name)
     return found
 
 
 @cache
-def operations() -> tuple[str, ...]:
-    """Return the names of all operations of Bedrock Runtime."""
-    return tuple(service().operation_names)
-
-
-def check_operation(name: str) -> None:
-    """Raise NotInModel unless Bedrock Runtime or Bedrock's control plane has an operation of this name.
-
-    >>> check_operation("GetInferenceProfile")
-    """
-    if name not in operations():
-        known = (*operations(), *service(CONTROL_PLANE).operation_names)
-        if name not in known:
-            raise _lacks("operation", name, known, f"{SERVICE} and {CONTROL_PLANE}")
+def operations(of: str = SERVICE) -> tuple[str, ...]:
+    """Return the names of all operations of a service. Raises NotInModel if botocore has no such service."""
+    return tuple(service(of).operation_names)
 
 
 @cache
-def service_of(operation_name: str) -> str | None:
-    """Return the name of the Bedrock service that has this operation; None if no service in botocore has it.
+def services() -> tuple[str, ...]:
+    """Return the names of the Bedrock services in botocore: SERVICE, CONTROL_PLANE, then the others by name."""
+    others = (name for name in _loader().list_available_services("service-2") if name.startswith(f"{CONTROL_PLANE}-"))
+    return (SERVICE, CONTROL_PLANE, *sorted({*others} - {SERVICE}))
 
-    If several services have the operation, SERVICE and CONTROL_PLANE take precedence.
 
-    >>> service_of("GetInferenceProfile"), service_of("Retrieve")
-    ('bedrock', 'bedrock-agent-runtime')
+@cache
+def services_of(operation_name: str) -> tuple[str, ...]:
+    """Return the names of the Bedrock services that have this operation, in the order of `services`.
+
+    SERVICE and CONTROL_PLANE take precedence: if one of them has the operation, the other services are not searched.
+
+    >>> services_of("GetInferenceProfile"), services_of("Retrieve")
+    (('bedrock',), ('bedrock-agent-runtime',))
     """
-    return next((name for name in _services() if operation_name in service(name).operation_names), None)
+    for name in (SERVICE, CONTROL_PLANE):
+        if operation_name in operations(name):
+            return (name,)
+    return tuple(name for name in services()[2:] if operation_name in operations(name))
 
 
 def method_of(operation_name: str) -> str:
@@ -184,15 +184,6 @@ def method_of(operation_name: str) -> str:
     """
     method: str = _botocore("").xform_name(operation_name)
     return method
-
-
-def _services() -> Iterator[str]:
-    """Yield the names of the Bedrock services.
-
-    The first two names are known. For the other names, botocore's data is searched, which takes some milliseconds.
-    """
-    yield from (SERVICE, CONTROL_PLANE)
-    yield from (name for name in _loader().list_available_services("service-2") if name.startswith(f"{CONTROL_PLANE}-"))
 
 
 @cache
@@ -206,23 +197,36 @@ def enum(shape_name: str) -> tuple[str, ...]:
 
 
 @cache
-def errors(operation_name: str) -> Mapping[str, ErrorShape]:
+def errors(operation_name: str, of: str = SERVICE) -> Mapping[str, ErrorShape]:
     """Return the errors of an operation in AWS's API model, by name. Raises NotInModel for an unknown operation.
 
     >>> errors("Converse")["ModelTimeoutException"].status
     408
     """
-    return MappingProxyType({each.name: _error(each) for each in operation(operation_name).error_shapes})
+    return MappingProxyType({each.name: _error(each) for each in operation(operation_name, of).error_shapes})
 
 
 @cache
-def all_errors() -> Mapping[str, ErrorShape]:
-    """Return every error of Bedrock Runtime by its name: the errors of AWS's API model and those of BEYOND_MODEL."""
-    found = {each.name: _error(each) for each in service().error_shapes}
+def all_errors(of: str = SERVICE) -> Mapping[str, ErrorShape]:
+    """Return every error of a service by its name: the errors of AWS's API model and those of BEYOND_MODEL.
+
+    The latter are recorded of Bedrock Runtime. They come from the gateway, which stands before each of the services.
+    """
+    found = {each.name: _error(each) for each in service(of).error_shapes}
     for row in BEYOND_MODEL:
         if isinstance(row, ExtraError):
             found.setdefault(row.shape, ErrorShape(row.shape, row.status, "client", tuple(_members(row.body))))
     return MappingProxyType(found)
+
+
+@cache
+def error_anywhere(name: str) -> ErrorShape | None:
+    """Return an error of the first Bedrock service that has it; None if none has it.
+
+    >>> error_anywhere("DependencyFailedException").status
+    424
+    """
+    return next((all_errors(each)[name] for each in services() if name in all_errors(each)), None)
 
 
 @cache
@@ -243,6 +247,40 @@ def stream_exceptions() -> Mapping[str, ErrorShape]:
     'ThrottlingException'
     """
     return MappingProxyType({name: _error(each) for name, each in _stream().items() if each.metadata.get("exception")})
+
+
+class EventStream(NamedTuple):
+    """The event stream in an operation's output: the member that contains it, and the shapes of its events.
+
+    `events` and `exceptions` map the type of each event and exception to its shape; `union` is the shape of both.
+    """
+
+    member: str
+    union: Shape
+    events: Mapping[str, Shape]
+    exceptions: Mapping[str, Shape]
+
+
+@cache
+def event_stream(operation_name: str, of: str = SERVICE) -> EventStream | None:
+    """Return the event stream of an operation; None if it does not answer with one.
+
+    Raises NotInModel for an unknown operation.
+
+    >>> stream = event_stream("InvokeModelWithResponseStream")
+    >>> stream.member, [*stream.events]
+    ('body', ['chunk'])
+    """
+    described = operation(operation_name, of)
+    if not described.has_event_stream_output:
+        return None
+    union = described.get_event_stream_output()
+    member = next(
+        name for name, each in described.output_shape.members.items() if each.serialization.get("eventstream")
+    )
+    exceptions = {name: each for name, each in union.members.items() if each.metadata.get("exception")}
+    events = {name: each for name, each in union.members.items() if name not in exceptions}
+    return EventStream(member, union, events, exceptions)
 
 
 def stream_shape(member_name: str) -> str:
@@ -291,8 +329,8 @@ def _lacks(what: str, name: str, known: Iterable[str], where: str = SERVICE) -> 
     return NotInModel(f"{came}{hint or f' {_REMEDY}'}")
 
 
-def _members(shape_name: str) -> Mapping[str, Shape]:
-    members: Mapping[str, Shape] = getattr(shape(shape_name), "members", {})
+def _members(shape_name: str, of: str = SERVICE) -> Mapping[str, Shape]:
+    members: Mapping[str, Shape] = getattr(shape(shape_name, of), "members", {})
     return members
 
 
@@ -302,24 +340,30 @@ def _stream() -> Mapping[str, Shape]:
 
 
 def _error(shape: Shape) -> ErrorShape:
-    error = shape.metadata["error"]
-    return ErrorShape(
-        shape.name, error["httpStatusCode"], "client" if error.get("senderFault") else "server", tuple(shape.members)
-    )
+    error: Mapping[str, Any] = shape.metadata.get("error") or {}
+    status = error.get("httpStatusCode")
+    if status is None:  # a model of the protocol "json" leaves the status out
+        usual = service().shape_for(shape.name) if has_shape(shape.name) else None
+        return ErrorShape(shape.name, 400, "client", tuple(shape.members)) if usual is None else _error(usual)
+    return ErrorShape(shape.name, status, "client" if error.get("senderFault") else "server", tuple(shape.members))
 
 
 _Function = TypeVar("_Function", bound=Callable[[Any], Any])
 
 
 class ShapeWalk(dict[str, _Function], ABC):
-    """A mapping of shape names to functions. A function is made when it is first accessed.
+    """A mapping of the shape names of a service to functions. A function is made when it is first accessed.
 
     Access raises NotInModel for an unknown shape.
     """
 
+    def __init__(self, of: str = SERVICE) -> None:
+        super().__init__()
+        self.service = of
+
     def __missing__(self, shape_name: str) -> _Function:
         fresh: dict[str, _Function] = {}
-        found = self._function(body_shape(shape_name), fresh)
+        found = self._function(body_shape(shape_name, self.service), fresh)
         # The functions are stored only when all are complete, so that another thread never gets an incomplete function.
         self.update({**fresh, shape_name: found})
         return found

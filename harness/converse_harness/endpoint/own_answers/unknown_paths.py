@@ -8,7 +8,6 @@ from typing import Final, NamedTuple
 
 from converse_harness.endpoint.call import Call
 from converse_harness.endpoint.operations import route
-from converse_harness.endpoint.outputs import ANSWERED
 from converse_harness.errors import NOTHING, Advice
 from converse_harness.stream.http import UNKNOWN_OPERATION, HttpResponse, Request, json_response
 from converse_harness.words import nearest
@@ -27,9 +26,8 @@ _TWO_SLASHES: Final = (
 _LOOK: Final = "Look at the endpoint URL that the client was given: "
 
 _OTHER_PATH: Final = Advice(
-    "it is fake.url, with nothing added. Other services of Bedrock are not answered.   "
-    "More: converse-harness docs server clients-find-it-by-their-environment",
-    "it is the `url` of the fake, with nothing added. Other services of Bedrock are not answered.   "
+    "it is fake.url, with nothing added.   More: converse-harness docs server clients-find-it-by-their-environment",
+    "it is the `url` of the fake, with nothing added.   "
     "More: converse-harness docs server clients-find-it-by-their-environment",
 )
 
@@ -92,7 +90,7 @@ def problem_of(call: Call) -> PathProblem:
     request = call.request
     if (api := other_api(request.target)) is not None:
         return PathProblem(f"{request.method} {request.target} is {OTHER_API.format(api=api)}", "", OF_ITS_OWN)
-    first = f"{request.method} {request.target} is no operation of {' or '.join(ANSWERED)}."
+    first = f"{request.method} {request.target} is no operation of Bedrock."
     if gets_no_answer(call):
         first += _SILENCE
     if encoded := _encoded(request):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 from uuid import UUID
 
-from converse_harness.endpoint.operations import Route, control_route, route
+from converse_harness.endpoint.operations import Route, known_route
 from converse_harness.errors import DamagedData
 from converse_harness.features.cassettes.answers import BadAnswer, SavedAnswer, path_of, saved_answers
 from converse_harness.features.cassettes.read import (
@@ -67,7 +67,7 @@ class Hosts:
             # The Bedrock path may follow a prefix of a gateway.
             starts += [found.start() for found in re.finditer("/", path)]
         requests = (Request(method, path[start:], (), b"") for start in starts)
-        routes = ((request.target + query, route(request) or control_route(request)) for request in requests)
+        routes = ((request.target + query, known_route(request)) for request in requests)
         return next(((target, known) for target, known in routes if known is not None), None)
 
 

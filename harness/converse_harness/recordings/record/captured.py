@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from converse_harness.endpoint.operations import control_route, route
+from converse_harness.endpoint.operations import known_route
 from converse_harness.errors import DamagedData
 from converse_harness.recordings.format.check import faults_of
 from converse_harness.recordings.format.lines import (
@@ -138,7 +138,7 @@ def before_request(call: Line, more: Line) -> Line:
 
 def _call_line(captured: CapturedExchange, number: int) -> Line:
     request = captured.request
-    found = route(request) or control_route(request)
+    found = known_route(request)
     path, _, query = request.target.partition("?")
     known = {"method": request.method, "path": path}
     if found is not None:

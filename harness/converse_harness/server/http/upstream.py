@@ -13,8 +13,8 @@ from importlib.metadata import version
 from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
-from converse_harness.bedrock import CONTROL_PLANE, SERVICE
-from converse_harness.endpoint.operations import control_route, route
+from converse_harness.bedrock import SERVICE
+from converse_harness.endpoint.operations import any_route
 from converse_harness.errors import TransportError
 from converse_harness.intercept.clients import ACCESS_KEY, is_loopback
 from converse_harness.secrets.mask import mask
@@ -176,8 +176,8 @@ class Upstream:
         from botocore.awsrequest import AWSRequest
         from botocore.exceptions import BotoCoreError, ClientError
 
-        control = route(request) is None and control_route(request) is not None
-        base = self._endpoint(CONTROL_PLANE if control else SERVICE)
+        asked = any_route(request)
+        base = self._endpoint(SERVICE if asked is None else asked.service)
         made: Any = AWSRequest(
             method=request.method,
             url=base.rstrip("/") + _normal(request.target),
