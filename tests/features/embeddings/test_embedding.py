@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from operator import mul
 from typing import Any, Final, NamedTuple
+from uuid import UUID
 
 import boto3
 import pytest
@@ -191,6 +192,7 @@ def test_one_answer_for_any_number_of_calls() -> None:
 def test_ids_differ_by_request() -> None:
     first, again, other = (asked(reply.embedding(), COHERE, texts=[text])["id"] for text in ("a", "a", "b"))
     assert first == again != other
+    assert UUID(first).version == 4  # as recorded
 
 
 WRONG: Final[Mapping[str, tuple[str, Mapping[str, Any], str]]] = {
