@@ -44,6 +44,7 @@ UNPINNED = (
     "lint",
     "litellm",
     "neighbours",
+    "companions",
     "aiobotocore",
     "plugins",
     "ministack",
@@ -67,6 +68,15 @@ FILES = (
 )
 """The frameworks that the session `files` runs, beside the clients of `rehearsal`."""
 NEIGHBOURS = ("granian>=2", "langchain-aws>=1.0", "moto>=5.1")
+COMPANIONS = (
+    "amazon-bedrock-haystack>=9",
+    "bedrock-agentcore>=1.25",
+    "langchain>=1.5",
+    "langchain-aws>=1.9",
+    "strands-agents>=1.62",
+    "strands-agents-tools>=0.8",
+)
+"""Clients of other services of Bedrock: knowledge bases, rerankers, AgentCore."""
 RIVALS = (
     "aiohttp>=3.10",
     "boto3>=1.40",
@@ -239,6 +249,14 @@ def neighbours(session: nox.Session) -> None:
     """Test with packages that are too large for `[test]`: langchain-aws, moto beside the fake, granian for ASGI."""
     install(session, *NEIGHBOURS, extra="[test]")
     session.run(*PYTEST, *(session.posargs or pinned("granian", "langchain", "moto")))
+
+
+@nox.session
+def companions(session: nox.Session) -> None:
+    """Test agents that also ask knowledge bases, rerankers, embedding models and AgentCore, on one fake."""
+    install(session, *COMPANIONS, extra="[test]")
+    environ = {"HAYSTACK_TELEMETRY_ENABLED": "false"}
+    session.run(*PYTEST, *(session.posargs or pinned("companions")), env=environ)
 
 
 @nox.session

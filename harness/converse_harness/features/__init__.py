@@ -154,6 +154,11 @@ FEATURES: Final[Mapping[str, Feature]] = {
         },
         names={"reply.improvised": "improvised.improvised", "Scripting.improvise": "improvised.Improvises.improvise"},
     ),
+    "embeddings": Feature(
+        "Answer embedding models with vectors made from the texts.",
+        lines=300,
+        names={"reply.embedding": "embedding.embedding"},
+    ),
     "as_python": Feature(
         "Write a recording as the source of a test.",
         lines=900,

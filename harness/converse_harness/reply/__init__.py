@@ -71,6 +71,7 @@ __all__ = [
 
 
 if TYPE_CHECKING:  # the names that features add; at run time they are there if the feature is
+    from converse_harness.features.embeddings.embedding import embedding as embedding
     from converse_harness.features.improvise.improvised import improvised as improvised
 
 

@@ -1,0 +1,1 @@
+"""`reply.embedding`: vectors for the texts in requests to embedding models."""
