@@ -88,8 +88,9 @@ def values(
     texts: st.SearchStrategy[str] | None = None,
     service: str = bedrock.SERVICE,
 ) -> Any:
-    """Values of the shape `shape` of AWS's API model of a Bedrock service: dicts for structures, bytes for blobs, aware datetimes for
-    timestamps.
+    """Values of the shape `shape` of AWS's API model of a Bedrock service.
+
+    They are dicts for structures, bytes for blobs, aware datetimes for timestamps.
 
     Optional members are often absent, lists and maps have at most three items, blobs have at most 48 bytes, and
     exceptions are rare among the events of a stream. Members that AWS sends beyond its model are not drawn.

@@ -253,10 +253,9 @@ _NOT_KNOWN: Final = (
 def _in_json(named: NamedOperation, output: Mapping[str, object]) -> str:
     """Return the advice for users of the control API: a condition with an answer, as JSON."""
     members = bedrock.to_json(bedrock.operation(named.name, named.service).output_shape.name, output, named.service)
-    service = "" if ", " not in named.in_code else f' "service": "{named.service}",'
     return (
         "Open the fake with an answer, with the members of its output, for instance:\n"
-        f'"when": [{{"operation": "{named.name}",{service} "script": [{{"output": {members}}}]}}]{_IN_JSON}'
+        f'"when": [{{{named.in_json}, "script": [{{"output": {members}}}]}}]{_IN_JSON}'
     )
 
 

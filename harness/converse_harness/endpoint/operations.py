@@ -88,6 +88,12 @@ class NamedOperation(NamedTuple):
         usual = self.service in _KNOWN and bedrock.services_of(self.name) == (self.service,)
         return f'"{self.name}"' if usual else f'"{self.name}", service="{self.service}"'
 
+    @property
+    def in_json(self) -> str:
+        """The members of a `when` of the control API that name the operation."""
+        name, *service = self.in_code.split(", ", 1)
+        return ", ".join([f'"operation": {name}', *([f'"service": "{self.service}"'] if service else [])])
+
     def written(self, *answers: str) -> str:
         """Return the source of a call of `on_operation` with these answers."""
         name, *service = self.in_code.split(", ", 1)

@@ -63,10 +63,10 @@ def named_operation(operation: object, service: object, at: Argument, otherwise:
         )
     having = bedrock.services_of(operation) if service is None else (str(service),)
     if len(having) > 1:
-        listed = " and ".join(f'service="{each}"' for each in having)
-        raise ReplyError(at, f": several services have this operation. Say which one you mean: {listed}.")
+        listed = Advice(*(" or ".join(form.format(each) for each in having) for form in _SERVICE))
+        raise ReplyError(at, ": several services have this operation. Name the service: ", listed, ".")
     if not having or operation not in bedrock.operations(having[0]):
-        raise ReplyError(at, ": ", Advice(_unknown(operation, having), otherwise or _unknown(operation, having)))
+        raise ReplyError(at, ": ", *_unknown(operation, having))
     found = NamedOperation(having[0], operation)
     refused = no_handler(found)
     if refused is not None:
@@ -74,13 +74,19 @@ def named_operation(operation: object, service: object, at: Argument, otherwise:
     return found
 
 
-def _unknown(operation: str, services: Sequence[str]) -> str:
+_SERVICE: Final = ('service="{}"', '"service": "{}"')
+
+
+def _unknown(operation: str, services: Sequence[str]) -> list[str | Advice]:
     version = bedrock.botocore_version()
     known = {name: each for each in reversed(services or bedrock.services()) for name in bedrock.operations(each)}
     close = nearest(operation.replace("_", ""), known)
-    near = f" Did you mean {NamedOperation(known[close], close).in_code}?" if close else ""
     where = f"{services[0]} has no operation" if services else "no service of Bedrock has an operation"
-    return f"{where} of this name in botocore {version}.{near}"
+    text = f"{where} of this name in botocore {version}."
+    if close is None:
+        return [text]
+    meant = NamedOperation(known[close], close)
+    return [f"{text} Did you mean ", Advice(meant.in_code, meant.in_json), "?"]
 
 
 def answer_of(operation: NamedOperation, given: Reply | OperationOutput | Mapping[str, Any]) -> Reply:
@@ -112,6 +118,7 @@ def check_output(operation: NamedOperation, output: OperationOutput) -> None:
             f"The handler of {name} returned {members!r}; it must return the members of its output as a dict, or "
             "a Reply."
         )
+    members = output.members_of(name, service)
     shape = bedrock.operation(name, service).output_shape
     violations: list[Violation] = []
     if stream is not None and stream.member in members:

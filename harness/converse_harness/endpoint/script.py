@@ -67,7 +67,7 @@ def check_answers(operation: NamedOperation, answers: Iterable[object], before: 
                 given = answer_of(operation, given)
                 check_answer(operation.name, given)
         except ReplyError as error:
-            raise ReplyError(before, *error.parts) from None
+            raise ReplyError(*([before] if before else []), *error.parts) from None
         if callable(given) and not isinstance(given, Usable | type):
             check_responder(given, before)
         elif not isinstance(given, Reply):

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, Self
 
+from converse_harness import bedrock
+from converse_harness.bedrock.api.checks import is_array
 from converse_harness.faults.model import Fault
 from converse_harness.reply.body import OutputBody
 from converse_harness.reply.plan import Plan
@@ -36,6 +38,8 @@ class OperationOutput(Usable):
     uses: int = 1
     may_be_unused: bool = False
     strict: bool = True
+    in_json: bool = False
+    """Whether blobs in `members` are base64, as over the control API."""
     _changes: tuple[_Change, ...] = ()
 
     def fails_after(
@@ -72,10 +76,22 @@ class OperationOutput(Usable):
 
     def reply(self, operation: str, service: str) -> Reply:
         """Return the Reply that sends this output as the answer of an operation. Raises ReplyError as Reply does."""
-        body = OutputBody(operation, service, self.members, self.strict)
+        body = OutputBody(operation, service, self.members_of(operation, service), self.strict)
         found = Reply(Plan(body), self.uses, self.may_be_unused)
         for change in self._changes:
             found = getattr(found, change.method)(*change.arguments, **change.options)
+        return found
+
+    def members_of(self, operation: str, service: str) -> Mapping[str, Any]:
+        """Return the members of the output, with blobs as bytes."""
+        if not self.in_json:
+            return self.members
+        stream = bedrock.event_stream(operation, service)
+        found: dict[str, Any] = bedrock.from_json(
+            bedrock.operation(operation, service).output_shape.name, self.members, service
+        )
+        if stream is not None and is_array(events := found.get(stream.member)):
+            found[stream.member] = [bedrock.from_json(stream.union.name, event, service) for event in events]
         return found
 
     def _changed(self, method: str, *arguments: object, **options: object) -> Self:

@@ -16,6 +16,13 @@ _TELLING: Final = ("text", "bytes")
 """Members that an example has although they are not required, if the structure requires none."""
 
 
+def input_example(name: str, of: str) -> dict[str, Any]:
+    """Return an input of an operation with all required members, which AWS's API model allows."""
+    members = operation(name, of).input_shape.members
+    found: dict[str, Any] = _example(operation(name, of).input_shape, ())
+    return {each: b"{}" if members[each].type_name == "blob" else value for each, value in found.items()}
+
+
 def output_example(name: str, of: str) -> dict[str, Any]:
     """Return an output of an operation with all required members, which AWS's API model allows.
 

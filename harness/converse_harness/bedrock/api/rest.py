@@ -91,7 +91,7 @@ def params_of(
                 found[name] = _from_text(each, headers[in_http.lower()])
             case _ if name == payload and each.type_name == "blob":
                 found[name] = raw
-            case _ if name == payload and body:
+            case _ if name == payload and raw:
                 found[name] = from_json(each.name, body, of)
             case _:
                 pass

@@ -86,6 +86,7 @@ export type Reply = TextReply
   | EventsReply
   | ResponseReply
   | CitedReply
+  | OutputReply
   | AccessDeniedReply
   | ContextOverflowReply
   | ErrorReply
@@ -108,6 +109,7 @@ export type Reply = TextReply
   | UnrecognizedClientReply
   | ValidationErrorReply
   | ImprovisedReply
+  | EmbeddingReply
   | CaseReply;
 
 /** One answer for any number of calls, which may stay unused: `times` and `optional` are refused beside it. */
@@ -215,6 +217,14 @@ export type CitedReply = {
   usage?: Record<string, any> | null;
   /** The exact deltas of the texts, by the number of the block from 0. */
   pieces?: Record<string, Array<string>> | null;
+} & Modifiers;
+
+/** Call `reply.output` with members from JSON, whose blobs are base64. */
+export type OutputReply = {
+  /** Call `reply.output` with members from JSON, whose blobs are base64. */
+  output: Record<string, any>;
+  /** Whether the name must be one that a request may have; models invent others. Default: true. */
+  strict?: boolean;
 } & Modifiers;
 
 /** 403 AccessDeniedException: no access to the model. */
@@ -503,6 +513,20 @@ export type ImprovisedReply = {
   /** It may stay unused: closing the fake does not report it. */
   optional?: Record<string, never> | true;
 };
+
+/** Answer InvokeModel with vectors, as the embedding models of Amazon Titan and Cohere do. */
+export type EmbeddingReply = {
+  /** Its arguments. */
+  embedding: {
+    /** Answer InvokeModel with vectors, as the embedding models of Amazon Titan and Cohere do. */
+    of?: string | number;
+    /**
+     * `dimensions` is how many numbers a vector has: by default, what the request asks for, otherwise what the model
+     * has by default.
+     */
+    dimensions?: number | null;
+  } | true | string;
+} & Modifiers;
 
 /** The first reply of a named situation; `converse-harness cases --json` lists them all. */
 export type CaseReply = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from converse_harness import bedrock, reply
@@ -20,11 +20,15 @@ from converse_harness.errors import Argument, ReplyError, json_text, path_text
 from converse_harness.features import names_of
 from converse_harness.intercept.fake import Fake
 from converse_harness.json_values import is_array, is_object
+from converse_harness.reply.operation_output import OperationOutput
 from converse_harness.reply.reply import Reply
 from converse_harness.server.control.arguments import bind, convert, first, parameters
 from converse_harness.server.control.patterns import check_length
 from converse_harness.server.control.reading import ControlRefused, a_list, an_object, described, known, under
 from converse_harness.stream.arguments import built_by
+
+Made = Answering | OperationOutput
+"""What a reply in JSON becomes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ class Word:
     `true` if no argument is needed.
     """
 
-    function: Callable[..., Answering]
+    function: Callable[..., Made]
     form: Literal["value", "arguments"]
     shape: str | None = None
     """The name of the AWS shape of each item in the first argument, or None. In JSON, blobs in the items are base64."""
@@ -66,6 +70,11 @@ def _response(response: Mapping[str, object] | Sequence[object], *, strict: bool
     return reply.response(bedrock.from_json("ConverseResponse", given), strict=strict)
 
 
+def _output(output: Mapping[str, object], *, strict: bool = True) -> OperationOutput:
+    """Call `reply.output` with members from JSON, whose blobs are base64."""
+    return replace(reply.output(output, strict=strict), in_json=True)
+
+
 _WITH_A_FORM: Final[Mapping[str, Word]] = {
     "text": Word(reply.text, "value"),
     "tool_uses": Word(
@@ -79,6 +88,11 @@ _WITH_A_FORM: Final[Mapping[str, Word]] = {
     "events": Word(reply.events, "value", shape="ConverseStreamOutput"),
     "response": Word(_response, "value"),
     "cited": Word(reply.cited, "value"),
+    "output": Word(
+        _output,
+        "value",
+        changed_by=("times", "optional", "fails_after", "error_frame_after", "paced", "broken"),
+    ),
 }
 """The functions of `reply` whose arguments have another form in JSON than an object with all of them.
 
@@ -94,10 +108,6 @@ NOT_OVER_HTTP: Final[Mapping[str, str]] = {
     "connect_timeout": (
         "a server that answers cannot be late to accept a connection. Give the client an address of no host, for "
         'instance "http://192.0.2.1"'
-    ),
-    "output": (
-        "only Converse and ConverseStream have replies over HTTP. A response of Converse is written as "
-        '{"response": {"output": ...}}'
     ),
 }
 """The functions of `reply` that the control API does not offer, each with what to do instead."""
@@ -140,7 +150,7 @@ def members(word: str) -> list[str]:
     return [word, *REPLIES[word].beside, *(MODIFIERS if allowed is None else allowed)]
 
 
-def read_reply(value: object, path: str) -> Answering:
+def read_reply(value: object, path: str) -> Made:
     """Convert a JSON value to an answer of a script. Raises ControlRefused with the path of the mistake."""
     given = an_object(value, path, like=_LIKE)
     names = [name for name in given if name in REPLIES]
@@ -177,7 +187,7 @@ def _check_arguments_inside(given: dict[str, Any], word: str, path: str) -> None
                 raise ControlRefused(f"{path} has the unknown member {described(name)}; it belongs to {each}: {like}.")
 
 
-def _apply(function: Callable[..., Answering], name: str, word: Word, given: dict[str, Any], path: str) -> Answering:
+def _apply(function: Callable[..., Made], name: str, word: Word, given: dict[str, Any], path: str) -> Made:
     """Call `function` with the arguments that the JSON object `given` contains for its member `name`.
 
     Raises ControlRefused if the arguments are wrong.
@@ -276,13 +286,13 @@ class ScriptPart(NamedTuple):
     """
 
     condition: dict[str, Any]
-    replies: list[Answering]
-    always: list[Answering]
+    replies: list[Made]
+    always: list[Made]
 
     def apply(self, fake: Fake) -> None:
         """Add the replies of this part to the script of a fake."""
         when: Any = fake.when  # Any, because type checkers cannot find the overload for a dict of arguments
-        scripted = when(**self.condition) if self.condition else fake
+        scripted: Any = when(**self.condition) if self.condition else fake
         if self.replies:
             scripted.script(*self.replies)
         for made in self.always:
@@ -332,13 +342,23 @@ def _part(condition: dict[str, Any], given: dict[str, Any], path: str) -> Script
     replies = [read_reply(value, f"{script}[{index}]") for index, value in enumerate(values)]
     try:
         queue = Queue(path, Condition(**condition) if condition else None)
+        if queue.operation is None and any(isinstance(each, OperationOutput) for each in (*replies, *always)):
+            raise ControlRefused(f"{path or 'the script'} has an output, {_NEEDS_OPERATION}")
         queue.add(replies)
         if always:
             queue.add(always, endless=True)
+        for slot in queue.slots:
+            if isinstance(slot.responder, Reply):
+                slot.responder.plan.check_sendable("server")
     except ReplyError as error:
         raise ControlRefused(json_text(error, path, lambda argument: under(path, argument.place))) from error
     return ScriptPart(condition, replies, always)
 
+
+_NEEDS_OPERATION: Final = (
+    'which answers an operation other than Converse and ConverseStream. Write it in "when", with the operation: '
+    '"when": [{"operation": "InvokeModel", "script": [{"output": {...}}]}].'
+)
 
 NOT_ENDLESS: Final[Mapping[str, str]] = {
     "times": "any number of calls gets this answer",
@@ -347,7 +367,7 @@ NOT_ENDLESS: Final[Mapping[str, str]] = {
 """The names of the MODIFIERS that the reply of `always` may not have, each with the reason."""
 
 
-def _endless(value: object, path: str) -> Answering:
+def _endless(value: object, path: str) -> Made:
     """Read the reply of `always`. Raises ControlRefused if the reply is wrong or has a member in NOT_ENDLESS."""
     for name, why in NOT_ENDLESS.items():
         if is_object(value) and name in value:
