@@ -84,6 +84,26 @@ ErrorName: TypeAlias = Literal[
 ]
 """The HTTP errors of `reply.error`: those of Bedrock Runtime in AWS's API model, and those of the gateway before it."""
 
+OtherErrorName: TypeAlias = Literal[
+    "BadGatewayException",
+    "ConcurrentModificationException",
+    "DecryptionFailure",
+    "DependencyFailedException",
+    "DuplicateIdException",
+    "EncryptionFailure",
+    "InvalidInputException",
+    "ResourceInUseException",
+    "ResourceLimitExceededException",
+    "RetryableConflictException",
+    "RuntimeClientError",
+    "ServiceException",
+    "SubscriptionRequiredException",
+    "ThrottledException",
+    "TooManyTagsException",
+    "UnauthorizedException",
+]
+"""The HTTP errors of the other Bedrock services in AWS's API models, for an answer of `on_operation`."""
+
 ThrottleWording: TypeAlias = Literal["requests", "tokens", "tokens_per_day"]
 """Values of `wording` for `reply.throttled`: the quota that is exceeded according to the error message."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import chain
 from typing import Any, get_args
 
 import pytest
@@ -26,6 +27,7 @@ MODELLED: dict[str, Collection[str]] = {
     "StopReason": bedrock.enum("StopReason"),
     "StreamException": bedrock.stream_exceptions(),
     "ErrorName": bedrock.all_errors(),
+    "OtherErrorName": {*chain.from_iterable(map(bedrock.all_errors, bedrock.services()))} - {*bedrock.all_errors()},
     "BlockingPolicy": guardrails.able("BLOCKED"),
     "MaskingPolicy": guardrails.able("ANONYMIZED"),
 }

@@ -98,8 +98,8 @@ def answer_of(operation: NamedOperation, given: Reply | OperationOutput | Mappin
     if isinstance(given, Reply):
         body = given.plan.body
         if isinstance(body, ErrorBody) and service != bedrock.SERVICE and body.name in bedrock.all_errors(service):
-            usual = bedrock.error_anywhere(body.name)
-            if usual is not None and usual.status == body.status:
+            having = bedrock.services_with_error(body.name)
+            if bedrock.all_errors(having[0])[body.name].status == body.status:  # nobody has given another one
                 status = bedrock.all_errors(service)[body.name].status
                 return replace(given, plan=replace(given.plan, body=replace(body, status=status)))
         return given

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, overload
 
 from converse_harness import bedrock, faults
 from converse_harness.bedrock.families import OVERFLOWS, THROTTLES, Wording, usual
 from converse_harness.errors import Advice, Argument, ReplyError
-from converse_harness.literals import ErrorName, OverflowWording, ThrottleWording
+from converse_harness.literals import ErrorName, OtherErrorName, OverflowWording, ThrottleWording
 from converse_harness.reply.body import ErrorBody, MessageBody
 from converse_harness.reply.plan import Plan
 from converse_harness.reply.reply import Reply
@@ -46,7 +46,9 @@ def read_timeout() -> Reply:
 
 
 @overload
-def error(name: ErrorName, message: str | None = None, *, status: int | None = None, **members: object) -> Reply: ...
+def error(
+    name: ErrorName | OtherErrorName, message: str | None = None, *, status: int | None = None, **members: object
+) -> Reply: ...
 
 
 @overload
@@ -56,9 +58,10 @@ def error(name: str, message: str | None = None, *, status: int | None, **member
 def error(name: str, message: str | None = None, *, status: int | None = None, **members: object) -> Reply:
     """Fail with an HTTP error, in the form in which Bedrock sends it, instead of a stream.
 
-    `name` is usually an error of Bedrock Runtime, or of the gateway before Bedrock. The default `message` is the usual
-    wording of this error. `members` are other members of the error's shape. If `name` is unknown, `status` is required,
-    from 400 to 599. Raises ReplyError for invalid arguments.
+    `name` is usually an error of Bedrock Runtime, or of the gateway before Bedrock. It may be an error of another
+    Bedrock service, for an answer of `on_operation`, and then has the status of the operation's service. The default
+    `message` is the usual wording of this error. `members` are other members of the error's shape. If `name` is
+    unknown, `status` is required, from 400 to 599. Raises ReplyError for invalid arguments.
 
     >>> error("ModelTimeoutException")
     <Reply ModelTimeoutException (408) "Model has timed out in processing the request. Try your...">
@@ -66,7 +69,7 @@ def error(name: str, message: str | None = None, *, status: int | None = None, *
     <Reply FutureException (418) "Not yet.">
     """
     _check_name(name)
-    shapes = bedrock.all_errors()
+    services = bedrock.services_with_error(name)
     body = {"message": usual(name) if message is None else message, **members}
     if status is None and name == "UnknownOperationException":
         raise wrong(
@@ -76,24 +79,33 @@ def error(name: str, message: str | None = None, *, status: int | None = None, *
             "it is no HTTP error: Bedrock sends it in a body with the status 200. Write ",
             Advice("reply.unknown_operation().", '{"unknown_operation": true}.'),
         )
-    if status is None and name not in shapes:
+    shapes = bedrock.all_errors(services[0] if services else bedrock.SERVICE)
+    if status is None and not services:
         raise wrong(
             "error",
             "name",
             name,
-            f"it is not an error of Bedrock Runtime{did_you_mean(name, shapes)} "
+            f"it is not an error of Bedrock{did_you_mean(name, shapes)} "
             f"One of: {', '.join(sorted(shapes))}. For one that is not in the model ",
             Advice("give its status=.", 'give its "status": {"error": {"name": "...", "status": 418}}.'),
         )
     given = shapes[name].status if status is None else status
     if type(given) is not int or not 400 <= given <= 599:
         raise wrong("error", "status", given, "the HTTP status of an error is a whole number from 400 to 599.")
-    if name in shapes:
+    if services:
         with built_by("error", {(name, "message"): "message"}):
-            bedrock.check(name, body, root=name)
+            bedrock.check(name, body, root=name, of=_service_of(name, body, services))
     else:
         check_json(name, body)
     return Reply(Plan(ErrorBody(name, given, body)))
+
+
+def _service_of(name: str, body: Mapping[str, Any], services: Sequence[str]) -> str:
+    """Return a service whose error of this name can have these members; otherwise the first one with the error."""
+    if len(body) > 1 and services == (bedrock.SERVICE,):
+        services = [each for each in bedrock.services() if name in bedrock.all_errors(each)]
+    fitting = (each for each in services if {*body} <= {*bedrock.all_errors(each)[name].members})
+    return next(fitting, services[0])
 
 
 def throttled(message: str | None = None, *, wording: ThrottleWording | None = None) -> Reply:

@@ -220,13 +220,13 @@ def all_errors(of: str = SERVICE) -> Mapping[str, ErrorShape]:
 
 
 @cache
-def error_anywhere(name: str) -> ErrorShape | None:
-    """Return an error of the first Bedrock service that has it; None if none has it.
+def services_with_error(name: str) -> tuple[str, ...]:
+    """Return the Bedrock services that have an error of this name. If SERVICE has it, the others are not searched.
 
-    >>> error_anywhere("DependencyFailedException").status
-    424
+    >>> services_with_error("DependencyFailedException")
+    ('bedrock-agent-runtime',)
     """
-    return next((all_errors(each)[name] for each in services() if name in all_errors(each)), None)
+    return (SERVICE,) if name in all_errors() else tuple(each for each in services() if name in all_errors(each))
 
 
 @cache

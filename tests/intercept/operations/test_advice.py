@@ -1,0 +1,64 @@
+"""The advice for an operation without an answer works as it is written, in Python and over the control API."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from typing import Any
+
+import httpx
+import pytest
+from botocore.exceptions import ClientError
+
+from converse_harness import ConverseServer, UnexpectedCall, bedrock, fake_converse
+from converse_harness.bedrock.api.example import input_example
+from tests.intercept.operations.asking import OPERATIONS, STREAMS, ask
+
+OWN = ("CountTokens", "ApplyGuardrail", "ListFoundationModels", "GetFoundationModel", "GetInferenceProfile")
+"""The operations that the fake answers by itself."""
+DRAWN = random.Random(53).sample([each for each in OPERATIONS if each[1] not in OWN], 20)
+SOME = [*DRAWN, *(each for each in STREAMS if each not in DRAWN)]
+
+
+def advice_of(service: str, name: str) -> str:
+    with pytest.raises(UnexpectedCall) as failed, fake_converse():
+        ask(service, name, input_example(name, service))
+    assert str(failed.value).startswith(f"{name} of {service} is not scripted.")
+    return str(failed.value)
+
+
+@pytest.mark.parametrize(("service", "name"), SOME)
+def test_each_line_of_the_advice_answers_the_call(service: str, name: str) -> None:
+    lines = re.findall(r"^(converse\.on_operation\(.*\))(?:   More: .*)?$", advice_of(service, name), re.MULTILINE)
+    assert len(lines) == 2
+    for line, calls in zip(lines, (1, 2), strict=True):
+        with fake_converse() as converse:
+            exec(line, {"converse": converse})
+            for _ in range(calls):
+                answer = ask(service, name, input_example(name, service))
+            assert set(bedrock.operation(name, service).output_shape.metadata.get("required", ())) <= answer.keys()
+
+
+@pytest.mark.needs_os
+@pytest.mark.parametrize(("service", "name"), SOME[15:])
+def test_the_advice_over_http_answers_the_call(server: ConverseServer, service: str, name: str) -> None:
+    def opened(body: Any) -> Any:
+        return httpx.post(f"{server.url}/__converse/fakes", json=body).raise_for_status().json()
+
+    fake = opened({})
+    with pytest.raises(ClientError, match=f"{name} of {service} is not scripted"):
+        ask(service, name, input_example(name, service), endpoint_url=fake["url"])
+    closed = httpx.delete(f"{server.url}/__converse/fakes/{fake['id']}").json()
+    (problem,) = closed["problems"]
+    advice = re.search(r'^("when": \[.*\])   More: ', problem, re.MULTILINE)
+    assert advice is not None
+    other = opened(json.loads(f"{{{advice[1]}}}"))
+    ask(service, name, input_example(name, service), endpoint_url=other["url"])
+    assert not httpx.delete(f"{server.url}/__converse/fakes/{other['id']}").json()["problems"]
+
+
+@pytest.fixture(scope="module")
+def server() -> Any:
+    with ConverseServer() as running:
+        yield running
