@@ -14,6 +14,7 @@ from converse_harness.bedrock.api.checks import FindingKind, Violation, is_array
 from converse_harness.endpoint.call import SCRIPTED, Call
 from converse_harness.endpoint.occasion import Occasion, paddings
 from converse_harness.endpoint.operations import NamedOperation
+from converse_harness.endpoint.usage import invoked_headers
 from converse_harness.errors import Advice, Argument, ReplyError, quoted_whole
 from converse_harness.reply.body import ErrorBody, OutputBody
 from converse_harness.reply.operation_output import OperationOutput
@@ -166,6 +167,8 @@ def output_response(reply: Reply, body: OutputBody, occasion: Occasion) -> HttpR
     else:
         response = stream_response(_Chunks(reply, body, occasion), occasion.request_id)
     headers = dict(parts.headers)
+    if body.operation == "InvokeModel":
+        headers |= invoked_headers(occasion.call, parts.body)
     if body.stream is not None:
         headers.pop("Content-Type", None)  # it is that of an event stream, whatever member has its name
     absent = ("Content-Type", "Content-Length") if parts.status == HTTPStatus.NO_CONTENT else ()

@@ -7,19 +7,20 @@ from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, Literal
 
-from converse_harness.bedrock.rules import Refusal, RuleRequest, notes_of, refusals_of
+from converse_harness import bedrock
+from converse_harness.bedrock.models import standing
+from converse_harness.bedrock.rules import Refusal, Rule, RuleRequest, notes_of, refusals_of
 from converse_harness.bedrock.rules.request import conversation_in
 from converse_harness.endpoint import failure_texts
-from converse_harness.endpoint.call import CONVERSATIONS, Call, ForwardedAnswer, NotesOfCall
+from converse_harness.endpoint.call import CONVERSATIONS, INVOKING, Call, ForwardedAnswer, NotesOfCall
 from converse_harness.endpoint.script import Slot, scripted_in_short
 from converse_harness.endpoint.stage import Stage
 from converse_harness.errors import ConverseHarnessError, UnexpectedCall, UnusedReplies
 from converse_harness.left_behind import LEFT_BEHIND
 from converse_harness.notes import Note, count_unknown_model
-from converse_harness.reply.body import UNPACED, ErrorBody, EventsBody
-from converse_harness.reply.reply import Reply
+from converse_harness.reply.body import UNPACED, ErrorBody, EventsBody, OutputBody
+from converse_harness.reply.reply import Reply, fails
 from converse_harness.secrets.mask import mask
-from converse_harness.stream.grammar import is_exception
 from converse_harness.stream.http import Chunk, HttpResponse
 from converse_harness.words import counted
 
@@ -42,6 +43,33 @@ class _OfUnknownModel:
     """Marks a call that was held to the rules of all models only, since no row of the table has its model."""
 
 
+_INPUT: Final = Rule(
+    name="input_of_operation",
+    what="the input of an operation other than Converse is as AWS's API model describes it",
+    message="{text}",
+    find=lambda asked: iter(()),
+    witnesses=(),
+    remark="AWS's API model in botocore; no answer to such a request is recorded",
+    verdict="note",
+)
+
+
+def _unfit_input(call: Call) -> Refusal | None:
+    """Return what is wrong with the input of a call, by AWS's API model; None if nothing is.
+
+    botocore itself checks only types, required members and minimums. Values in headers are not checked, because secrets
+    among them are masked.
+    """
+    operation = str(call.operation)
+    if operation in INVOKING or operation not in bedrock.operations(call.service):
+        return None
+    shape = bedrock.operation(operation, call.service).input_shape
+    in_header = {name for name, each in shape.members.items() if each.serialization.get("location") == "header"}
+    found = bedrock.validate(shape.name, call.params, of=call.service)
+    wrong = next((each for each in found if not in_header & {*each.steps[:1], str(each.limit)}), None)
+    return None if wrong is None else Refusal(_INPUT, wrong.path or operation, wrong.message, standing(call.stands_for))
+
+
 class Rules(Stage):
     """Refuses the calls that Bedrock would refuse. `asked` is the latest request that was checked."""
 
@@ -52,7 +80,11 @@ class Rules(Stage):
     def refusal(self, call: Call) -> Refusal | None:
         """Return the refusal of the first broken rule. At the level "warn", it only becomes a note."""
         level, single = self.endpoint.rules, self.endpoint.single_rules
-        if (level == "off" and not single) or call.operation not in CONVERSATIONS or call.malformed is not None:
+        if (level == "off" and not single) or call.malformed is not None:
+            return None
+        if call.operation not in CONVERSATIONS:
+            if level != "off" and call.operation is not None and (found := _unfit_input(call)) is not None:
+                call.keep(_Noted, _Noted((found,)))
             return None
         body = conversation_in(call.operation, call.body)
         items = call.items if body is call.body else None
@@ -171,20 +203,26 @@ class ReadStreams(Stage):
         """Return an error for the first stream whose break nobody reached, otherwise notes."""
         if not self.endpoint.received:
             return _no_call(self.endpoint)
-        streams = [call for call in self.endpoint.calls if call.operation == "ConverseStream"]
+        streams = [call for call in self.endpoint.calls if call.operation == "ConverseStream" or _streams(call)]
         left = [(call, kind) for call in streams if (kind := _left_behind(call)) is not None]
         if not left:
             return ()
-        reached = {id(call.reply) for call in streams if _left_behind(call) is None}
-        missed = [call for call, kind in left if kind == "fault_not_reached" and id(call.reply) not in reached]
+        reached = {id(call.answered.reply) for call in streams if _left_behind(call) is None}
+        missed = [call for call, kind in left if kind == "fault_not_reached" and id(call.answered.reply) not in reached]
         if missed:
             return (UnusedReplies(_not_read("fault_not_reached", missed[0])),)
         return [Note("stream_not_read", _not_read("stream_not_read", call), call.number) for call, _ in left]
 
 
+def _streams(call: Call) -> bool:
+    """Whether a call was answered with a stream of events by `on_operation`."""
+    reply = call.answered.reply
+    return reply is not None and isinstance(reply.plan.body, OutputBody) and reply.plan.has_events
+
+
 def _left_behind(call: Call) -> Literal["fault_not_reached", "stream_not_read"] | None:
     """Return what the client has left behind of the stream that answers a call; None if that is nothing."""
-    reply, outcome = call.reply, call.outcome
+    reply, outcome = call.answered.reply, call.outcome
     unread = call.answered.taken.unread
     if (outcome == "complete" and not unread) or reply is None or reply.may_be_unused:
         return None
@@ -219,7 +257,7 @@ def _breaks_at(reply: Reply) -> int | None:
     places = [each.after for each in plan.placements if each.fault.place != "whole answer"]
     if plan.failure is not None:
         places.append(plan.failure.after)
-    elif isinstance(plan.body, EventsBody) and plan.body.events and any(map(is_exception, plan.body.events[-1])):
+    elif isinstance(plan.body, EventsBody | OutputBody) and plan.body.events and fails(plan.body.events[-1:]):
         places.append(len(plan.body.events) - 1)
     return min(places, default=None)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from converse_harness.bedrock.models import COUNTERS, Caching, Model, cache_counters, standing
 from converse_harness.bedrock.request_items import RequestItem, RequestItems, has_cache_point
@@ -141,6 +142,49 @@ def invoked_weight(body: object, known: Model | None) -> float:
     system, tools = _plain_blocks(members.get("system")), objects_of(members.get("tools"))
     body = {"messages": turns, "system": system, "toolConfig": {"tools": tools}}
     return request_weight(RequestItems.of(body), known)
+
+
+def invoked_headers(call: Call, answer: bytes) -> dict[str, str]:
+    """Return the headers with the tokens and the latency of an answer of InvokeModel.
+
+    The numbers are those that models write into their answers, and otherwise estimates. Of 140 recorded answers, 139
+    have the latency and 138 the input tokens. Vectors and ranks have no output tokens.
+    """
+    known = standing(call.stands_for).model
+    asked, body = _read(call.raw), _read(answer)
+    told = {"Input-Token-Count": _count_in(body, _INPUT_COUNTS) or tokens_of(invoked_weight(asked, known), known)}
+    produced = 0
+    if not {"embedding", "embeddings"} & object_of(body).keys() and b"relevance_score" not in answer:
+        produced = told["Output-Token-Count"] = _count_in(body, _OUTPUT_COUNTS) or tokens_of(weigh(body), known)
+    told["Invocation-Latency"] = 250 + 12 * produced
+    return {f"X-Amzn-Bedrock-{name}": str(value) for name, value in told.items()}
+
+
+_INPUT_COUNTS: Final = (
+    ("usage", "input_tokens"),
+    ("usage", "inputTokens"),
+    ("usage", "prompt_tokens"),
+    ("prompt_token_count",),
+    ("inputTextTokenCount",),
+)
+_OUTPUT_COUNTS: Final = (
+    ("usage", "output_tokens"),
+    ("usage", "outputTokens"),
+    ("usage", "completion_tokens"),
+    ("generation_token_count",),
+)
+"""The paths at which answers of models contain their numbers of tokens, as recorded."""
+
+
+def _count_in(body: object, paths: Sequence[Sequence[str]]) -> int:
+    return next((found for path in paths if type(found := member_of(body, *path)) is int), 0)
+
+
+def _read(body: bytes) -> object:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return body.decode("utf-8", "replace")
 
 
 def _plain_blocks(content: object) -> Sequence[Mapping[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from typing import Any
 
@@ -243,3 +244,43 @@ class TestStreams:
         times = [at for _, at in call.events]
         assert times[0] >= 0.01
         assert all(later - at >= 0.02 for at, later in pairwise(times))
+
+
+@pytest.mark.parametrize(
+    ("body", "tokens"),
+    [
+        ({"content": [{"text": "hi"}], "usage": {"input_tokens": 7, "output_tokens": 3}}, ("7", "3")),
+        ({"embedding": [1.0], "inputTextTokenCount": 4}, ("4", None)),
+        ({"results": [{"index": 0, "relevance_score": 0.5}]}, ("5", None)),
+    ],
+)
+def test_an_answer_of_invoke_model_has_its_tokens_in_headers(fake: Fake, body: Any, tokens: Any) -> None:
+    fake.on_operation("InvokeModel", {"body": json.dumps(body).encode(), "contentType": "application/json"})
+    answer = client("bedrock-runtime").invoke_model(modelId="m", body=b'{"prompt": "How many?"}')
+    headers = answer["ResponseMetadata"]["HTTPHeaders"]
+    came = tuple(headers.get(f"x-amzn-bedrock-{side}-token-count") for side in ("input", "output"))
+    assert came[1] == tokens[1]
+    assert came[0] == tokens[0] or "results" in body
+    assert int(headers["x-amzn-bedrock-invocation-latency"]) > 0
+
+
+def test_an_input_that_the_service_may_refuse_is_noted(fake: Fake) -> None:
+    fake.on_operation("Retrieve", lambda call: FOUND)
+    ask("bedrock-agent-runtime", "Retrieve", KB)
+    ask("bedrock-agent-runtime", "Retrieve", {**KB, "knowledgeBaseId": "my-knowledge-base"})
+    assert [(note.kind, note.call) for note in fake.notes] == [("input_of_operation", 2)]
+    assert "knowledgeBaseId is 'my-knowledge-base'; a KnowledgeBaseIdentifier matches" in fake.notes[0].text
+
+
+def test_a_break_that_no_client_reaches_fails_the_test() -> None:
+    service, name = "bedrock-agent-runtime", "InvokeAgent"
+    output = output_example(name, service)
+    output["completion"] *= 3
+    opened = fake_converse().open()
+    opened.on_operation(name, reply.output(output).fails_after(2, "throttlingException"), service=service)
+    answer = client(service).invoke_agent(**input_example(name, service))
+    next(iter(answer["completion"]))
+    answer["completion"].close()
+    opened.close()
+    with pytest.raises(UnusedReplies, match="did not read as far"):
+        opened.check()
