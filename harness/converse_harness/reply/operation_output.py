@@ -50,8 +50,8 @@ class OperationOutput(Usable):
         `exception` is an exception of the operation's stream, such as `throttlingException`.
 
         >>> from converse_harness import reply
-        >>> reply.output({"completion": [{"chunk": {"bytes": b"hi"}}]}).fails_after(1, "throttlingException")
-        <Output {'completion': [{'chunk': {'bytes': b'hi'}}]}, fails_after(1, 'throttlingException')>
+        >>> reply.output({"stream": [{"output": {"text": "hi"}}]}).fails_after(1, "throttlingException")
+        <Output {'stream': [...]}, fails_after(1, 'throttlingException')>
         """
         said = () if message is None else (message,)
         options = members if strict else {**members, "strict": strict}
