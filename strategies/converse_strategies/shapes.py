@@ -88,7 +88,7 @@ def values(
     texts: st.SearchStrategy[str] | None = None,
     service: str = bedrock.SERVICE,
 ) -> Any:
-    """Values of the shape `shape` of AWS's API model of a Bedrock service: dicts for structures, bytes for blobs, aware datetimes for
+    """Values of a shape of AWS's API model of a service: dicts for structures, bytes for blobs, aware datetimes for
     timestamps.
 
     Optional members are often absent, lists and maps have at most three items, blobs have at most 48 bytes, and
