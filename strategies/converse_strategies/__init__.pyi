@@ -38,9 +38,9 @@ from converse_strategies.message.tools import tool_inputs as tool_inputs
 from converse_strategies.message.tools import tool_results as tool_results
 from converse_strategies.message.tools import tool_specs as tool_specs
 from converse_strategies.message.tools import tool_uses as tool_uses
-from converse_strategies.outputs import operation_outputs as operation_outputs
 from converse_strategies.requests import converse_requests as converse_requests
 from converse_strategies.requests import converse_responses as converse_responses
+from converse_strategies.requests import operation_outputs as operation_outputs
 from converse_strategies.requests import replies as replies
 from converse_strategies.rule_breaks import Refused as Refused
 from converse_strategies.rule_breaks import refused_requests as refused_requests

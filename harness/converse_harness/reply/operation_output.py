@@ -47,7 +47,7 @@ class OperationOutput(Usable):
 
         >>> from converse_harness import reply
         >>> reply.output({"completion": [{"chunk": {"bytes": b"hi"}}]}).fails_after(1, "throttlingException")
-        <Output {'completion': [{'chunk': {'bytes': b'hi'}}]}, fails_after(1, 'throttlingException')>
+        <Output {'completion': [...]}, fails_after(1, 'throttlingException')>
         """
         said = () if message is None else (message,)
         options = members if strict else {**members, "strict": strict}

@@ -93,7 +93,7 @@ def encode_other_event(
 
     >>> stream = bedrock.event_stream("InvokeModelWithResponseStream")
     >>> len(encode_other_event({"chunk": {"bytes": b"hi"}}, stream, "bedrock-runtime", padding=2))
-    113
+    116
     """
     name = kind(event)
     shape = stream.union.members.get(name)
