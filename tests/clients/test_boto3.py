@@ -409,7 +409,7 @@ def test_embeddings_on_the_same_client(converse: Fake, converse_client: Any) -> 
 def test_an_operation_that_is_not_routed_fails_the_test() -> None:
     with closing(fake_converse().open()) as fake:
         client = boto3.client("bedrock-runtime")
-        with pytest.raises(botocore.exceptions.ClientError, match="InvokeModel is not scripted") as caught:
+        with pytest.raises(botocore.exceptions.ClientError, match="InvokeModel of bedrock-runtime is not") as caught:
             client.invoke_model(modelId="amazon.titan-embed-text-v2:0", body="{}")
         assert caught.value.response["Error"]["Code"] == "UnknownOperationException"
         assert caught.value.response["ResponseMetadata"]["HTTPStatusCode"] == 404
@@ -428,7 +428,8 @@ def test_get_inference_profile_is_refused_clearly() -> None:
 def test_get_inference_profile_can_be_routed(converse: Fake) -> None:
     arn = "arn:aws:bedrock:us-east-1::foundation-model/anthropic.claude-haiku-4-5-20251001-v1:0"
     converse.on_operation(
-        "GetInferenceProfile", lambda call: {"inferenceProfileId": "p", "models": [{"modelArn": arn}]}
+        "GetInferenceProfile",
+        lambda call: reply.output({"inferenceProfileId": "p", "models": [{"modelArn": arn}]}, strict=False),
     )
     profile = boto3.client("bedrock").get_inference_profile(inferenceProfileIdentifier="p")
     assert (profile["inferenceProfileId"], profile["models"]) == ("p", [{"modelArn": arn}])

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from converse_harness import Endpoint, Reply, UnexpectedCall, bedrock, chunk, reply
 from converse_harness.endpoint.condition import Condition
+from converse_harness.endpoint.operations import NamedOperation
 from converse_harness.endpoint.stage import Exchange
 from converse_harness.literals import ErrorName, StopReason
 from converse_harness.stream.events import PADDING, decode_event
@@ -332,40 +333,51 @@ def test_another_operation_is_refused_as_unknown_and_says_how_to_route_it() -> N
     endpoint = Endpoint()
     exchange = endpoint.exchange(Request("POST", f"/model/{NOVA}/invoke", (), b"{}"))
     assert exchange.response.status == 404
-    first = (
-        "InvokeModel is not scripted: the fake answers Converse, ConverseStream, CountTokens, ApplyGuardrail, "
-        "ListFoundationModels, GetFoundationModel, GetInferenceProfile."
-    )
+    first = "InvokeModel of bedrock-runtime is not scripted."
     assert as_botocore_parses(exchange)["Error"] == {"Code": "UnknownOperationException", "Message": first}
     assert isinstance(endpoint.problems[0], UnexpectedCall)
     assert 'converse.on_operation("InvokeModel", lambda call:' in str(endpoint.problems[0])
 
 
 @pytest.mark.parametrize(
-    ("operation", "target", "advice"),
+    ("asked", "operation", "output", "service"),
     [
-        ("Rerank", "/rerank", 'with botocore\'s Stubber: Stubber(client).add_response("rerank", {...})'),
+        ("POST /rerank", "Rerank", {"results": [{"index": 1, "relevanceScore": 1}]}, "bedrock-agent-runtime"),
         (
-            None,
-            f"/model/{NOVA}/invoke-with-response-stream",
-            "by the hook on which Stubber stands: client.meta.events.",
+            f"POST /model/{NOVA}/invoke-with-response-stream",
+            "InvokeModelWithResponseStream",
+            {"contentType": "application/json", "body": [{"chunk": {"bytes": b"..."}}]},
+            "bedrock-runtime",
         ),
+        ("DELETE /guardrails/abcdefghijkl", "DeleteGuardrail", {}, "bedrock"),
     ],
 )
-def test_advice_for_what_no_handler_can_answer_is_not_to_write_one(
-    operation: str | None, target: str, advice: str
+def test_the_advice_for_an_operation_is_a_line_to_paste(
+    asked: str, operation: str, output: dict[str, Any], service: str
 ) -> None:
     endpoint = Endpoint()
-    endpoint.exchange(Request("POST", target, (), b"{}"), operation=operation)
+    method, target = asked.split()
+    endpoint.exchange(Request(method, target, (), b"{}"))
     (problem,) = endpoint.problems
-    assert advice in str(problem)
+    assert str(problem).startswith(f"{operation} of {service} is not scripted.\n\n")
+    named = f', service="{service}"' if service == "bedrock-agent-runtime" else ""
+    assert f'converse.on_operation("{operation}", {output}{named})' in str(problem).splitlines()
+
+
+def test_advice_for_what_no_script_can_answer_is_not_to_write_one() -> None:
+    endpoint = Endpoint()
+    target = f"/model/{NOVA}/invoke-with-bidirectional-stream"
+    assert endpoint.exchange(Request("POST", target, (), b"")).response.status == 404
+    (problem,) = endpoint.problems
+    assert str(problem).startswith("InvokeModelWithBidirectionalStream is not answered.\n\n")
+    assert "replace the object in your code that calls it" in str(problem)
     assert "converse.on_operation(" not in str(problem)
 
 
 def test_a_routed_operation_is_answered_as_its_output_shape_says() -> None:
     endpoint = Endpoint()
     output = {"body": b'{"embedding":[1]}', "contentType": "application/json"}
-    endpoint.script.on_operation("InvokeModel", [lambda call: output])
+    endpoint.script.on_operation(NamedOperation(bedrock.SERVICE, "InvokeModel"), [lambda call: output])
     exchange = endpoint.exchange(Request("POST", f"/model/{NOVA}/invoke", (), b'{"inputText":"a"}'))
     assert dict(exchange.response.headers)["Content-Type"] == "application/json"
     assert data(exchange) == b'{"embedding":[1]}'

@@ -128,11 +128,11 @@ def test_what_the_table_does_not_have_is_not_answered(operation: str, asked: dic
     with pytest.raises(UnexpectedCall) as raised, fake_converse(), pytest.raises(ClientError):
         getattr(control(), method)(**asked)
     assert str(raised.value).startswith(f"{operation} is not answered: {reason}")
-    assert f'Answer it once: converse.on_operation("{operation}"' in str(raised.value)
+    assert f'\nconverse.on_operation("{operation}", {{}})\n' in str(raised.value)
     in_json = json_text(raised.value)
     assert in_json.startswith(f"{operation} is not answered: {reason}")
     assert "on_operation" not in in_json
-    assert "Ask for what the table has, or give the client of the operation a double" in in_json
+    assert f'"when": [{{"operation": "{operation}", "script": [{{"output": {{}}}}]}}]' in in_json
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_a_profile_of_which_nothing_is_known_fails_with_advice(asked: str) -> No
     with pytest.raises(UnexpectedCall) as raised, fake_converse(), pytest.raises(ClientError):
         control().get_inference_profile(inferenceProfileIdentifier=asked)
     assert '@pytest.mark.converse(models={"arn:*": "us.amazon.nova-lite-v1:0"})' in str(raised.value)
-    assert 'of times: converse.on_operation("GetInferenceProfile", lambda call:' in str(raised.value)
+    assert '\nconverse.on_operation("GetInferenceProfile", lambda call: {' in str(raised.value)
 
 
 def test_on_operation_overrides() -> None:

@@ -71,8 +71,8 @@ def test_the_slash_of_an_arn_is_not_encoded(way: str, operation: str, capsys: py
             fake.check()
     first, _, advice = str(caught.value).split("\n\n")
     assert first.endswith(
-        f"/{operation} is no operation of bedrock-runtime or bedrock. Bedrock answers such a path with HTTP 200 and no "
-        "answer: its body has UnknownOperationException in a place that clients do not read."
+        f"/{operation} is no operation of Bedrock. Bedrock answers such a path with HTTP 200 and no answer: its "
+        "body has UnknownOperationException in a place that clients do not read."
     )
     assert advice.startswith("The model id has a slash. Send it as %2F: /model/arn")
     assert advice.endswith(f"%2Fabcdefghijkl/{operation}")

@@ -95,7 +95,7 @@ def test_a_block_ends_the_answers_time() -> None:
         assert [call.operation for call in answered.calls] == ["InvokeModel"]
         with fake.on_operation("InvokeModel", lambda call: vector(2)):
             assert embed() == embed() == 2
-        with pytest.raises(ClientError, match="InvokeModel is not scripted"):
+        with pytest.raises(ClientError, match="InvokeModel of bedrock-runtime is not scripted"):
             embed()
         with (
             pytest.raises(UnusedReplies, match="1 scripted reply was not used"),
@@ -258,6 +258,15 @@ def test_the_transcript_has_the_answer() -> None:
         assert "answer   200  output {'body': b'[1]', 'contentType': 'application/json'}  (complete)" in fake.transcript
 
 
+BOTOCORE = f"botocore {bedrock.botocore_version()}"
+SESSION = {
+    "sessionId": "00000000-0000-0000-0000-000000000000",
+    "sessionArn": "arn:aws:bedrock:us-east-1:111122223333:session/00000000-0000-0000-0000-000000000000",
+    "sessionStatus": "ACTIVE",
+    "createdAt": "2026-01-01T00:00:00Z",
+    "lastUpdatedAt": "2026-01-01T00:00:00Z",
+}
+
 WRONG: dict[str, tuple[Callable[[Any], object], str]] = {
     "no answer": (lambda fake: fake.on_operation("InvokeModel"), "on_operation('InvokeModel'): it needs an answer"),
     "a member that lacks": (
@@ -284,9 +293,29 @@ WRONG: dict[str, tuple[Callable[[Any], object], str]] = {
         lambda fake: fake.when(operation="InvokeModel").always(reply.output(vector(1)).times(2)),
         "when().always(): output {'body': b'[1]', 'contentType': 'application/json'}, 2 times: any number of calls",
     ),
-    "an operation of another service": (
-        lambda fake: fake.when(operation="Rerank"),
-        "when(operation='Rerank'): Rerank is an operation of bedrock-agent-runtime, and on_operation() answers those",
+    "a service that Bedrock lacks": (
+        lambda fake: fake.on_operation("Retrieve", {}, service="bedrock-agnt-runtime"),
+        "on_operation(service='bedrock-agnt-runtime'): it must be one of the services of Bedrock in botocore ",
+    ),
+    "an operation that the service lacks": (
+        lambda fake: fake.on_operation("Retrieve", {}, service="bedrock-agent"),
+        f"on_operation('Retrieve', ...): bedrock-agent has no operation of this name in {BOTOCORE}. Did you mean ser",
+    ),
+    "a service without an operation": (
+        lambda fake: fake.when(turn=1, service="bedrock-agent-runtime"),
+        "when(service='bedrock-agent-runtime'): name the operation too: when(operation=",
+    ),
+    "an event that the stream lacks": (
+        lambda fake: fake.on_operation("InvokeModelWithResponseStream", {"body": [{"chunks": {}}]}),
+        "on_operation('InvokeModelWithResponseStream', ...): 2 things are not as in AWS's API model:\n  InvokeModelW",
+    ),
+    "a timestamp that is none": (
+        lambda fake: fake.on_operation("GetSession", {**SESSION, "createdAt": "today"}),
+        "on_operation('GetSession', ...): GetSession.createdAt is 'today' (str); it must be a datetime with a",
+    ),
+    "an operation of several services": (
+        lambda fake: fake.when(operation="ListSessions"),
+        "when(operation='ListSessions'): several services have this operation. Say which one you mean: service=\"bed",
     ),
 }
 

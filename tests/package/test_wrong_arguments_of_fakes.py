@@ -56,12 +56,12 @@ FUNCTIONS: Final[dict[str, tuple[Callable[[Any], object], str, tuple[str, ...]]]
     "when operation": (lambda value: Fake().when(operation=value), "when(operation=", ()),
     "on_operation name": (lambda value: Fake().on_operation(value, lambda call: {}), "on_operation(", ()),
     "on_operation answer": (
-        lambda value: Fake().on_operation("ListGuardrails", value),
-        "on_operation('ListGuardrails', ",
+        lambda value: Fake().on_operation("DeleteGuardrail", value),
+        "on_operation('DeleteGuardrail', ",
         ("dict", *_FUNCTIONS),
     ),
     "when operation script": (
-        lambda value: Fake().when(operation="ListGuardrails").script({}, value),
+        lambda value: Fake().when(operation="DeleteGuardrail").script({}, value),
         "when().script(): ",
         ("dict", *_FUNCTIONS),
     ),
@@ -196,9 +196,8 @@ def test_a_wrong_setting_of_a_fake_on_the_server_is_named() -> None:
 @pytest.mark.parametrize(
     ("operation", "said"),
     [
-        ("InvokeModelWithResponseStream", "answers with a stream of events"),
-        ("Rerank", 'Stubber(client).add_response("rerank", {...})'),
-        ("InvokeAgent", "client.meta.events.register("),
+        ("InvokeModelWithBidirectionalStream", "sends a stream of events in both directions"),
+        ("ListSessions", 'Say which one you mean: service="bedrock-agent-runtime" and service="bedrock-agentcore".'),
         ("ConverseStream", "is scripted: converse.always(lambda call: ...)"),
         ("InvokModel", "InvokeModel"),
     ],

@@ -18,6 +18,7 @@ SPEC = {"name": "n", "inputSchema": {"json": SCHEMA}}
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "chunkings": ({"role": "assistant", "content": [{"text": "hello"}]},),
     "invalid_tool_uses": (SPEC,),
+    "operation_outputs": ("ApplyGuardrail",),
     "schema_values": (SCHEMA,),
     "tool_inputs": (SPEC,),
 }

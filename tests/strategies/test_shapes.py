@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Hashable, Iterator
-from datetime import datetime
 from functools import cache
 from typing import Any
 
@@ -49,23 +48,13 @@ def reached(name: str) -> frozenset[str]:
     return frozenset({name}).union(*(reached(each.name) for each in held))
 
 
-def expected(shape: bedrock.Shape, value: Any) -> Any:
-    """What comes back from JSON: a time is in it as text."""
-    if isinstance(value, datetime):
-        return value.isoformat(timespec="auto").replace("+00:00", "Z")
-    if shape.type_name == "structure" and not bedrock.is_document(shape):
-        return {name: expected(shape.members[name], item) for name, item in value.items()}
-    return [expected(shape.member, item) for item in value] if shape.type_name == "list" else value
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_every_shape_is_drawn_valid_and_survives_json(name: str) -> None:
     @settings(max_examples=examples(0.1), database=None)
     @given(shapes.values(name))
     def holds(value: Any) -> None:
         bedrock.check(name, value)
-        again = bedrock.from_json(name, json.loads(bedrock.to_json(name, value)))
-        assert again == expected(bedrock.shape(name), value)
+        assert bedrock.from_json(name, json.loads(bedrock.to_json(name, value))) == value
 
     holds()
 
@@ -258,7 +247,7 @@ def test_a_shape_may_hold_itself_and_patterns_that_only_java_reads(monkeypatch: 
     }
     own: Any = ServiceModel(described)
     for module in (bedrock, sys.modules["converse_harness.bedrock.api.service"]):
-        monkeypatch.setattr(module, "shape", own.shape_for)
+        monkeypatch.setattr(module, "shape", lambda name, of: own.shape_for(name))
     deep = smallest(shapes.values("Tree"), lambda tree: any(twig.get("twigs") for twig in tree.get("twigs", ())))
     assert deep == {"twigs": [{"twigs": [{}]}]}
     assert len(found(shapes.values("Leaf"))) == 2

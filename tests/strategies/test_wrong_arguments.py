@@ -18,7 +18,7 @@ from converse_strategies import basics
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 TOOL = {"name": "f", "inputSchema": {"json": SCHEMA}}
 MESSAGE = {"role": "assistant", "content": [{"text": "Hi"}]}
-NEEDED: dict[str, Any] = {"schema": SCHEMA, "spec": TOOL, "message": MESSAGE}
+NEEDED: dict[str, Any] = {"schema": SCHEMA, "spec": TOOL, "message": MESSAGE, "operation": "Retrieve"}
 """Arguments without which a function cannot be called."""
 
 NO_STRATEGY = (5, "x", ["x"], range(2))
@@ -48,6 +48,8 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "tool_use": (5, "x", {}),
     "tool_config": (5, "x", []),
     "tools": (5, "x", [5]),
+    "operation": (5, "x", "retrieve", "Converse", "ListSessions"),
+    "service": (5, "bedrock-agnt", "bedrock"),
 }
 """Name of an argument -> values that it must not have."""
 

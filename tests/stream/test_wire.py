@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from converse_harness import DamagedData, Endpoint, ReplyError, UnexpectedCall, reply
-from converse_harness.endpoint.operations import route
+from converse_harness import DamagedData, Endpoint, ReplyError, UnexpectedCall, bedrock, reply
+from converse_harness.endpoint.operations import NamedOperation, route
 from converse_harness.stream.events import PADDING, decode_event, encode_event
 from converse_harness.stream.frames import Frame, Header, HeaderType, decode
 from converse_harness.stream.http import Request
@@ -68,7 +68,7 @@ def test_an_unknown_event_and_an_unknown_exception_travel() -> None:
     ],
 )
 def test_a_route(method: str, target: str, operation: str, path_params: dict[str, str]) -> None:
-    assert route(Request(method, target, (), b"")) == (operation, path_params)
+    assert route(Request(method, target, (), b"")) == (operation, path_params, bedrock.SERVICE)
 
 
 @pytest.mark.parametrize(
@@ -80,8 +80,9 @@ def test_no_route(method: str, target: str) -> None:
 
 def answered(operation: str, target: str, output: Any, method: str = "POST") -> tuple[Endpoint, Any]:
     endpoint = Endpoint()
-    endpoint.script.on_operation(operation, [lambda call: output])
-    return endpoint, endpoint.exchange(Request(method, target, (), b"{}"), operation=operation).response
+    (service,) = bedrock.services_of(operation)
+    endpoint.script.on_operation(NamedOperation(service, operation), [lambda call: output])
+    return endpoint, endpoint.exchange(Request(method, target, (), b"{}")).response
 
 
 @pytest.mark.parametrize(
@@ -100,10 +101,11 @@ def test_an_output_that_is_none_fails_the_test(operation: str, target: str, outp
 
 
 def test_an_output_of_the_control_plane_is_plain_json() -> None:
-    output = {"models": [{"modelArn": "arn"}], "createdAt": datetime(2026, 1, 2, tzinfo=UTC)}
-    _, response = answered("GetInferenceProfile", "/inference-profiles/p", output, "GET")
+    output = {"createdAt": datetime(2026, 1, 2, tzinfo=UTC), "updatedAt": "2026-01-02T01:00:00+02:00"}
+    given = reply.output(output, strict=False)
+    _, response = answered("GetInferenceProfile", "/inference-profiles/p", given, "GET")
     (chunk,) = response.chunks
-    assert chunk.data == b'{"models":[{"modelArn":"arn"}],"createdAt":"2026-01-02T00:00:00+00:00"}'
+    assert chunk.data == b'{"createdAt":"2026-01-02T00:00:00Z","updatedAt":"2026-01-02T01:00:00+02:00"}'
 
 
 def test_a_handler_may_answer_with_an_error() -> None:
@@ -120,4 +122,4 @@ def test_a_path_that_is_no_operation_is_named_by_method_and_path(method: str, st
     assert exchange.response.status == status
     (problem,) = endpoint.problems
     assert isinstance(problem, UnexpectedCall)
-    assert str(problem).startswith(f"{method} /nothing is no operation of bedrock-runtime or bedrock.{then}")
+    assert str(problem).startswith(f"{method} /nothing is no operation of Bedrock.{then}")

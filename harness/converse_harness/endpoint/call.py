@@ -517,6 +517,17 @@ class UsedTool(str):
         return made
 
 
+def check_service(function: str, service: object) -> None:
+    """Raise ReplyError unless the argument `service` of a function is a Bedrock service in botocore."""
+    if service not in bedrock.services():
+        close = nearest(service, bedrock.services()) if isinstance(service, str) else None
+        raise ReplyError(
+            Argument(function, "service", value=quoted_whole(service)),
+            f": it must be one of the services of Bedrock in botocore {bedrock.botocore_version()}:"
+            f"{f' did you mean {close!r}? All:' if close else ''} {', '.join(bedrock.services())}.",
+        )
+
+
 class Calls(Sequence[Call]):
     """The calls that asked a model for an answer, those of Converse and ConverseStream, in the order of their arrival.
 
@@ -558,7 +569,8 @@ class Calls(Sequence[Call]):
         """
         given = cast("object", operation)  # a test may pass a value of another type
         if service is not None:
-            having = tuple(each for each in bedrock.services() if each == service)
+            check_service("calls.of", service)
+            having: tuple[str, ...] = (service,)
         else:
             having = bedrock.services_of(given) if isinstance(given, str) else ()
         if not any(given in bedrock.operations(each) for each in having):

@@ -11,11 +11,11 @@ from typing import Any, Final, TypeAlias
 from converse_harness import bedrock
 from converse_harness.bedrock.api import rest
 from converse_harness.bedrock.api.checks import FindingKind, Violation, is_array, is_object, raise_for, wrong_type
-from converse_harness.endpoint.call import SCRIPTED, Call
+from converse_harness.endpoint.call import SCRIPTED, Call, check_service
 from converse_harness.endpoint.occasion import Occasion, paddings
 from converse_harness.endpoint.operations import NamedOperation
 from converse_harness.endpoint.usage import invoked_headers
-from converse_harness.errors import Advice, Argument, ReplyError, quoted_whole
+from converse_harness.errors import Advice, Argument, ReplyError
 from converse_harness.reply.body import ErrorBody, OutputBody
 from converse_harness.reply.operation_output import OperationOutput
 from converse_harness.reply.reply import Reply
@@ -55,13 +55,8 @@ def named_operation(operation: object, service: object, at: Argument, otherwise:
     """
     if not isinstance(operation, str):
         raise ReplyError(at, ": ", Advice('an operation is given by its name, as "InvokeModel".', otherwise))
-    if service is not None and service not in bedrock.services():
-        close = nearest(service, bedrock.services()) if isinstance(service, str) else None
-        raise ReplyError(
-            Argument(at.function, "service", value=quoted_whole(service)),
-            f": it must be one of the services of Bedrock in botocore {bedrock.botocore_version()}:"
-            f"{f' did you mean {close!r}? All:' if close else ''} {', '.join(bedrock.services())}.",
-        )
+    if service is not None:
+        check_service(at.function, service)
     having = bedrock.services_of(operation) if service is None else (str(service),)
     if len(having) > 1:
         listed = Advice(*(" or ".join(form.format(each) for each in having) for form in _SERVICE))
@@ -80,6 +75,9 @@ _SERVICE: Final = ('service="{}"', '"service": "{}"')
 
 def _unknown(operation: str, services: Sequence[str]) -> list[str | Advice]:
     version = bedrock.botocore_version()
+    if services and (elsewhere := bedrock.services_of(operation)):
+        having = Advice(*(" or ".join(form.format(each) for each in elsewhere) for form in _SERVICE))
+        return [f"{services[0]} has no operation of this name in botocore {version}. Did you mean ", having, "?"]
     known = {name: each for each in reversed(services or bedrock.services()) for name in bedrock.operations(each)}
     close = nearest(operation.replace("_", ""), known)
     where = f"{services[0]} has no operation" if services else "no service of Bedrock has an operation"

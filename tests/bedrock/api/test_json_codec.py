@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from copy import copy
 from datetime import UTC, datetime, timedelta, timezone
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -158,6 +159,8 @@ def test_every_shape_of_the_service_encodes_nothing_as_null() -> None:
         ("unixTimestamp", datetime(2025, 1, 2, 0, 0, 0, 123456, tzinfo=UTC), "1735776000.123"),
         ("unixTimestamp", datetime(2025, 1, 2), "1735776000"),  # noqa: DTZ001  (without a zone it is taken as UTC)
         (None, datetime(2025, 1, 2, tzinfo=UTC), "1735776000"),
+        ("unixTimestamp", "2025-01-02T02:00:00+02:00", "1735776000"),
+        ("unixTimestamp", "as it came", '"as it came"'),
         (None, 1735776000, "1735776000"),
     ],
 )
@@ -165,6 +168,30 @@ def test_timestamps(own_model: Callable[..., None], format_name: str | None, at:
     reference = {"shape": "When"} | ({"timestampFormat": format_name} if format_name else {})
     own_model(Visit={"type": "structure", "members": {"at": reference}}, When={"type": "timestamp"})
     assert to_json("Visit", {"at": at}) == f'{{"at":{text}}}'
+
+
+@pytest.mark.parametrize(
+    ("sent", "read"),
+    [
+        (1735776000, datetime(2025, 1, 2, tzinfo=UTC)),
+        (1735776000.25, datetime(2025, 1, 2, 0, 0, 0, 250000, tzinfo=UTC)),
+        ("2025-01-02T02:00:00+02:00", datetime(2025, 1, 2, tzinfo=UTC)),
+        ("2025-01-02T00:00:00", datetime(2025, 1, 2, tzinfo=UTC)),
+        ("as it came", "as it came"),
+        (10**30, 10**30),
+        (True, True),
+    ],
+)
+def test_timestamps_become_datetimes(own_model: Callable[..., None], sent: object, read: object) -> None:
+    own_model(Visit={"type": "structure", "members": {"at": {"shape": "When"}}}, When={"type": "timestamp"})
+    assert from_json("Visit", {"at": sent}) == {"at": read}
+
+
+def test_a_member_may_have_another_name_in_json(own_model: Callable[..., None]) -> None:
+    members = {"kind": {"shape": "Name", "locationName": "type"}, "other": {"shape": "Name"}}
+    own_model(Pet={"type": "structure", "members": members}, Name={"type": "string"})
+    assert to_json("Pet", {"kind": "cat", "other": "x"}) == '{"type":"cat","other":"x"}'
+    assert from_json("Pet", {"type": "cat", "other": "x"}) == {"kind": "cat", "other": "x"}
 
 
 def test_shapes_that_contain_themselves(own_model: Callable[..., None]) -> None:
@@ -195,10 +222,10 @@ def own_model(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         from botocore.model import ServiceModel
 
         own = ServiceModel({"metadata": {}, "operations": {}, "shapes": shapes}, "own")
-        monkeypatch.setattr(service, "body_shape", own.shape_for)
-        monkeypatch.setattr(codec, "body_shape", own.shape_for)
-        for name in ("_ENCODERS", "_SENT"):
-            monkeypatch.setattr(codec, name, fresh := copy(getattr(codec, name)))
-            fresh.clear()
+        for module in (service, codec):
+            monkeypatch.setattr(module, "body_shape", lambda name, of: own.shape_for(name))
+        monkeypatch.setattr(codec, "_ENCODERS", fresh := copy(codec._ENCODERS))
+        fresh.clear()
+        monkeypatch.setattr(codec, "_readers", cache(codec._readers.__wrapped__))
 
     return install

@@ -87,9 +87,10 @@ def test_has_shape_and_has_member() -> None:
         (lambda: bedrock.member("Message", "roles"), "member of Message 'roles' in its model of bedrock-runtime. Did"),
         (lambda: bedrock.stream_shape("delta"), "event of ConverseStream 'delta' in its model of bedrock-runtime."),
         (
-            lambda: bedrock.check_operation("Konverse"),
-            "operation 'Konverse' in its model of bedrock-runtime and bedrock.",
+            lambda: bedrock.operation("Retreive", "bedrock-agent-runtime"),
+            "operation 'Retreive' in its model of bedrock-agent-runtime. Did you mean 'Retrieve'",
         ),
+        (lambda: bedrock.shape("Nothing", "bedrock"), "shape 'Nothing' in its model of bedrock."),
         (lambda: bedrock.enum("Nothing"), "shape 'Nothing' in its model"),
         (lambda: bedrock.validate("Nothing", {}), "shape 'Nothing' in its model"),
         (lambda: bedrock.to_json("Nothing", {}), "shape 'Nothing' in its model"),
@@ -111,10 +112,25 @@ def test_a_botocore_without_the_service_is_named() -> None:
         bedrock.service("bedrok")
 
 
-def test_operations_of_the_control_plane_are_known() -> None:
-    bedrock.check_operation("ConverseStream")
-    bedrock.check_operation("InvokeModel")
-    bedrock.check_operation("GetInferenceProfile")
+def test_every_service_of_bedrock_is_known_and_the_usual_ones_come_first() -> None:
+    assert bedrock.services()[:2] == ("bedrock-runtime", "bedrock")
+    assert {"bedrock-agent", "bedrock-agent-runtime"} <= set(bedrock.services()[2:])
+    assert len(set(bedrock.services())) == len(bedrock.services())
+
+
+@pytest.mark.parametrize(
+    ("operation", "services"),
+    [
+        ("ConverseStream", ("bedrock-runtime",)),
+        ("GetInferenceProfile", ("bedrock",)),
+        ("Retrieve", ("bedrock-agent-runtime",)),
+        ("GetFlow", ("bedrock-agent",)),
+        ("ListTagsForResource", ("bedrock",)),  # others have it too: the usual services take precedence
+        ("Konverse", ()),
+    ],
+)
+def test_services_of_an_operation(operation: str, services: tuple[str, ...]) -> None:
+    assert bedrock.services_of(operation) == services
 
 
 def test_errors_have_the_measured_statuses() -> None:

@@ -92,7 +92,8 @@ def test_the_control_plane_is_routed_over_the_socket_too(server: ConverseServer,
     arn = "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc"
     with server.script() as fake:
         fake.on_operation(
-            "GetInferenceProfile", lambda call: {"inferenceProfileArn": call.params["inferenceProfileIdentifier"]}
+            "GetInferenceProfile",
+            lambda call: reply.output({"inferenceProfileArn": call.params["inferenceProfileIdentifier"]}, strict=False),
         )
         client = make_client("bedrock", endpoint_url=fake.url)
         assert client.get_inference_profile(inferenceProfileIdentifier=arn)["inferenceProfileArn"] == arn

@@ -334,7 +334,7 @@ def test_closing_says_everything_that_must_fail_the_test(client: Client) -> None
     assert closed["unused"] == ['text "unused"']
     firsts = [problem.partition("\n")[0] for problem in closed["problems"]]
     assert firsts[0] == "call 3 has no reply left."
-    assert firsts[1].startswith("InvokeModel is not scripted")
+    assert firsts[1].startswith("InvokeModel of bedrock-runtime is not scripted")
     assert firsts[2] == "1 scripted reply was not used."
     assert (before["unused"], before["problems"]) == (closed["unused"], closed["problems"])
 
@@ -422,7 +422,7 @@ WRONG_BODIES: list[tuple[object, str]] = [
     ({"always": {"text": "a", "times": 2}}, 'always has "times": any number of calls gets this answer. Leave out "t'),
     ({"always": {"text": "a", "optional": True}}, 'always has "optional": this answer may stay unused anyway. '),
     ({"when": [{"turn": 1, "always": {"text": "a", "times": 2}}]}, 'when[0].always has "times": any number of calls'),
-    ({"when": [{"operation": "Convrse", "script": []}]}, 'when[0].operation is "Convrse": one of Converse, '),
+    ({"when": [{"operation": "Convrse", "script": []}]}, 'when[0].operation is "Convrse": no service of Bedrock has'),
 ]  # fmt: skip
 
 WRONG_REPLIES: list[tuple[object, str]] = [
