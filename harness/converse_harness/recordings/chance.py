@@ -15,6 +15,7 @@ from converse_harness.bedrock.models import COUNTERS
 from converse_harness.json_values import Unsearched, canonical, is_array, is_number, is_object, parsed_json
 from converse_harness.recordings.differences import Pair, aligned
 from converse_harness.recordings.format.lines import Line, body_bytes, event_of, usual_delta
+from converse_harness.recordings.format.readable import is_other, readable
 from converse_harness.stream.assemble import joined
 
 Kind = Literal["time", "recorder", "number", "padding", "id", "link", "default", "cache", "form", "cut"]
@@ -154,6 +155,9 @@ def normalised(
         parsed = parsed_json(body_bytes("body", line) or b"") if "form" in hidden else None
         if is_object(parsed) or is_array(parsed):
             kept = {key: value for key, value in kept.items() if not key.startswith("body")} | {"body": parsed}
+        event = event_of(kept)
+        if event is not None and is_other(event[0]):
+            kept[event[0]] = readable(event[1])  # older recordings have base64
         made.append(without_chance(kept, hidden - {"link"}))
     return renamed(made, names) if names and "link" in hidden else made
 

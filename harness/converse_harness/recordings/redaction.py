@@ -19,7 +19,7 @@ from converse_harness.errors import DamagedData, ReplyError
 from converse_harness.json_values import is_object
 from converse_harness.recordings.format.lines import KINDS as KINDS_OF_LINES
 from converse_harness.recordings.format.lines import Line, without_contradiction
-from converse_harness.recordings.leaks import searched, streamed
+from converse_harness.recordings.leaks import searched, streamed, streamed_in_others
 from converse_harness.secrets.accounts import Accounts
 from converse_harness.secrets.kinds import KINDS
 from converse_harness.secrets.leaks import Leak, leaks_in
@@ -198,7 +198,7 @@ class _OfLines(Replacements):
     def lines(self, lines: Sequence[Line]) -> list[Line]:
         """Return a copy of the lines with the replacements made."""
         made = deepcopy([*lines])
-        for group in streamed(made):
+        for group in [*streamed(made), *streamed_in_others(made)]:
             pieces = [text for _, _, text in group]
             new = self._raw_pieces(pieces) if group[0][1] == ("bytes",) else self.pieces(pieces)
             for (number, path, _), text in zip(group, new, strict=True):
