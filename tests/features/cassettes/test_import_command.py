@@ -193,6 +193,8 @@ OTHERS = {
     "req_llm": '{"captured_at": "2026-09-12", "chunks": [{"b64": "AA=="}], "model_spec": "amazon_bedrock:x", '
     '"request": {"canonical_json": {}, "url": "https://x"}, "response": {"body": null}}',
     "the AI SDK, a call with its answer in base64": '{"capturedAt": "2026", "response": {"bodyBase64": "AA=="}}',
+    "dd-apm-test-agent": '{"request": {"method": "POST", "url": "https://x/model/m/invoke"}, "response": {}}',
+    "Braintrust's recorder": '{"entries": [{"callIndex": 0, "request": {"url": "https://x"}}], "meta": {}}',
     "aimock": '{"fixtures": [{"match": {}, "response": {"content": "Hello!"}}]}',
     "a client that kept only an error's message": '{\n  "message": "The model said \\"no\\"."\n}\n',
     "Anthropic's Messages API": '{"id": "msg_1", "type": "message", "role": "assistant", "content": []}',

@@ -34,6 +34,8 @@ OTHER_KINDS: Final[Mapping[str, OtherKind]] = {
     ),
     "req_llm": OtherKind(r'\{\s*(?:"captured_at":[\s\S]*?"model_spec":|[\s\S]{0,9999}?"canonical_json":)'),
     "the AI SDK, a call with its answer in base64": OtherKind(r'\{[\s\S]{0,999}?"bodyBase64":'),
+    "dd-apm-test-agent": OtherKind(r'\{\s*"request":\s*\{\s*"method":\s*"[A-Z]+",\s*"url":\s*"https?://'),
+    "Braintrust's recorder": OtherKind(r'\{\s*"entries":\s*\[\s*\{\s*"callIndex":'),
     "aimock": OtherKind(
         r'\{\s*"fixtures":\s*\[',
         "Write its replies as a script.   More: converse-harness docs from-aimock what-you-write-now",
