@@ -127,9 +127,10 @@ def _numbered_events(lines: Sequence[Line]) -> Iterator[list[tuple[int, dict[str
 
 
 def streamed_in_others(lines: Sequence[Line]) -> Iterator[list[tuple[int, Steps, str]]]:
-    """Yield the texts that may have arrived in pieces, in the form of `streamed`, of events except contentBlockDeltas.
+    """Yield the texts of events except contentBlockDeltas, in the form of `streamed`.
 
-    The pieces of a text are at one path in successive events, such as the chunks of InvokeModelWithResponseStream.
+    The pieces of a text are at one path in successive events, such as the chunks of InvokeModelWithResponseStream. Most
+    texts are in one piece. Texts that are JSON are left out.
     """
     for events in _numbered_events(lines):
         texts: dict[object, list[tuple[int, Steps, str]]] = {}
@@ -137,7 +138,7 @@ def streamed_in_others(lines: Sequence[Line]) -> Iterator[list[tuple[int, Steps,
             for each in placed_texts(event):
                 if each.steps is not None:
                     texts.setdefault((each.path, each.indices), []).append((number, each.steps, each.text))
-        yield from (pieces for pieces in texts.values() if len(pieces) > 1)
+        yield from texts.values()
 
 
 def _by_call(lines: Sequence[Line]) -> Iterator[Sequence[tuple[int, Line]]]:

@@ -186,14 +186,14 @@ def placed_texts(
         for index, item in enumerate(value):
             yield from placed_texts(item, path, indices, None if steps is None else (*steps, index))
     elif type(value) is str:
-        inner = _json_in_text(value)
+        inner = json_in_text(value)
         if inner is None:
             yield PlacedText(path, indices, steps, value)
         else:
             yield from placed_texts(inner, path, indices, None)
 
 
-def _json_in_text(text: str) -> Any:
+def json_in_text(text: str) -> Any:
     """Return the JSON object or array that a text is, or encodes in base64; None if there is none."""
     if text.startswith(("e", "W")):  # in base64, a first { becomes e, and a first [ becomes W
         with suppress(ValueError):

@@ -200,6 +200,7 @@ OTHERS = {
     "Anthropic's Messages API": '{"id": "msg_1", "type": "message", "role": "assistant", "content": []}',
     "OpenAI's Chat Completions API": '{"id": "chatcmpl-1", "object": "chat.completion", "choices": []}',
     "Polly.js or another that writes HAR": '{"log": {"_recordingName": "x", "entries": []}}',
+    "Polly.js or another that writes HAR ": '{"log": {"entries": [{"request": {"method": "POST", "url": "/"}}]}}',
     "MockServer": '[{"httpRequest": {"path": "/model/x/converse"}, "httpResponse": {}}]',
     "Mountebank": '{"port": 4545, "protocol": "http", "stubs": []}',
     "Hoverfly": '{"data": {"pairs": []}, "meta": {"schemaVersion": "v5"}}',

@@ -205,13 +205,19 @@ def test_an_older_recording_that_is_recorded_again_stays_as_it_was() -> None:
     assert with_kept(old, other)[4]["chunk"]["bytes"]["$json"]["delta"]["text"] == "they"
 
 
-def test_a_chunk_that_cannot_be_sent_is_refused_with_its_line() -> None:
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"$json": "\ud800"}, r'"chunk" cannot be sent as an event\.'),
+        ({"$yaml": "a: 1"}, r"chunk\.bytes is .* \(dict\); it must be bytes"),
+        ({"$text": 1}, r"chunk\.bytes is .* \(dict\); it must be bytes"),
+        ({"$json": {}, "$text": ""}, r"chunk\.bytes is .* \(dict\); it must be bytes"),
+    ],
+)
+def test_a_chunk_that_cannot_be_sent_is_refused_with_its_line(given: Any, problem: str) -> None:
     lines = [header(), *stream("Hi")]
-    lines[3] = {**lines[3], "chunk": {"bytes": {"$json": "\ud800"}}}
-    with pytest.raises(DamagedRecording, match=r":4: \"chunk\" cannot be sent as an event\."):
-        parse(text_of(lines))
-    lines[3] = {**lines[3], "chunk": {"bytes": {"$yaml": "a: 1"}}}
-    with pytest.raises(DamagedRecording, match=":4: "):
+    lines[3] = {**lines[3], "chunk": {"bytes": given}}
+    with pytest.raises(DamagedRecording, match=f":4: {problem}"):
         parse(text_of(lines))
 
 
@@ -234,6 +240,18 @@ def test_the_users_replacements_are_made_over_several_chunks_and_in_the_request(
     made = Redaction({"ada@example.com": "user@example.com"}).redacted(lines).lines
     assert made[1]["request"] == {"prompt": "for user@example.com"}
     assert [line["chunk"]["bytes"]["$json"]["delta"]["text"] for line in made[3:]] == ["Dear user@example.com", "!"]
+
+
+def test_the_users_replacements_are_made_once() -> None:
+    spaced = json.dumps({"a": "ada", "ada": [1, "Eve"]}).encode()
+    events = [{**piece("ad"), "by": ["ada"]}, {**piece("a and ada"), "ada": {"list": ["ada", 7]}}]
+    lines = [header(), *recorded([*(chunk(compact(each)) for each in events), chunk(spaced)])]
+    made = [as_sent(line["chunk"]) for line in Redaction({"ada": "ada-1", "Eve": "Eve"}).redacted(lines).lines[3:]]
+    assert [json.loads(base64.b64decode(each["bytes"])) for each in made] == [
+        {**piece("ada-1"), "by": ["ada-1"]},
+        {**piece(" and ada-1"), "ada-1": {"list": ["ada-1", 7]}},
+        {"a": "ada-1", "ada-1": [1, "Eve"]},
+    ]
 
 
 def test_pieces_of_other_blocks_are_not_joined() -> None:

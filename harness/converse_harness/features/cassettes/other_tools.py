@@ -40,11 +40,11 @@ OTHER_KINDS: Final[Mapping[str, OtherKind]] = {
         r'\{\s*"fixtures":\s*\[',
         "Write its replies as a script.   More: converse-harness docs from-aimock what-you-write-now",
     ),
+    "Polly.js or another that writes HAR": OtherKind(r'\{\s*"log":\s*\{'),
     "WireMock": OtherKind(
         r'\{[\s\S]{0,999}?(?:"mappings":\s*\[|"request":\s*\{[\s\S]{0,999}?"url\w*":)'
         rf"|{_YAML}(?:mappings:\s*\n\s*-|(?:(?!request:)\w[\w-]*:[^\n]*\n)*request:\s*\n(?:\s+[^\n]*\n)*?\s+url\w*:)"
     ),
-    "Polly.js or another that writes HAR": OtherKind(r'\{\s*"log":\s*\{'),
     "MockServer": OtherKind(r'[\[{][\s\S]{0,999}?"httpRequest":\s*\{'),
     "Mountebank": OtherKind(r'\{[\s\S]{0,999}?"(?:imposters|stubs)":\s*\['),
     "Hoverfly": OtherKind(r'\{\s*"data":\s*\{\s*"pairs":\s*\['),
