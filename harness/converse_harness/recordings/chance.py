@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 from converse_harness.bedrock.models import COUNTERS
 from converse_harness.json_values import Unsearched, canonical, is_array, is_number, is_object, parsed_json
 from converse_harness.recordings.differences import Pair, aligned
-from converse_harness.recordings.format.lines import Line, body_bytes, event_of, kind_of, usual_delta
+from converse_harness.recordings.format.lines import Line, body_bytes, event_of, usual_delta
 from converse_harness.recordings.format.readable import is_other, readable
 from converse_harness.stream.assemble import joined
 
@@ -167,7 +167,7 @@ def _is_hidden_key(key: str, line: Line, hidden: frozenset[Kind]) -> bool:
 
 def _shown(line: Line) -> Line:
     """Return a line with JSON and texts in place of the base64 in its event, as older recordings have it."""
-    found = event_of(line) if kind_of(line) == "event" else None
+    found = event_of(line)
     return {**line, found[0]: readable(found[1])} if found is not None and is_other(found[0]) else line
 
 

@@ -254,6 +254,12 @@ def test_the_users_replacements_are_made_once() -> None:
     ]
 
 
+def test_a_head_that_a_person_edited_is_no_event() -> None:
+    head = {"body": {"message": "ada"}, "t": 1, "status": 404}
+    call = {"call": 1, "operation": "InvokeModel", "modelId": "m"}
+    assert Redaction({"ada": "user"}).redacted([call, head]).lines == [call, {**head, "body": {"message": "user"}}]
+
+
 def test_pieces_of_other_blocks_are_not_joined() -> None:
     events = [piece("AKIAQ7EXAMPLE"), {**piece("KEYABCD"), "index": 1}]
     assert scan([header(), *recorded([chunk(compact(each)) for each in events])]) == []
