@@ -180,7 +180,7 @@ NAMES = "x-amzn-ErrorType and is made of ASCII letters, digits, '.', '_' and '-'
     [
         (
             lambda: wrong.error("ThrottlingExeption"),
-            "error(name='ThrottlingExeption'): it is not an error of Bedrock Runtime; did you mean 'ThrottlingExcep",
+            "error(name='ThrottlingExeption'): it is not an error of Bedrock; did you mean 'ThrottlingExcep",
         ),
         (
             lambda: wrong.error("", status=400),

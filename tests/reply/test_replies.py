@@ -86,7 +86,7 @@ STOP_REASONS = ", ".join(repr(reason) for reason in bedrock.enum("StopReason"))
         (
             lambda: reply.error("Slow", status=None),
             (
-                "error(name='Slow'): it is not an error of Bedrock Runtime. One of: "
+                "error(name='Slow'): it is not an error of Bedrock. One of: "
                 f"{', '.join(sorted(bedrock.all_errors()))}. "
                 "For one that is not in the model give its status=."
             ),

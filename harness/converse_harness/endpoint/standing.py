@@ -114,7 +114,9 @@ class Rules(Stage):
         if call.of(_OfUnknownModel) is not None and call.of(ForwardedAnswer) is None:
             count_unknown_model(call.model_id)
         noted = call.of(_Noted)
-        if noted is None:
+        if noted is None or (
+            reply is None and noted[0].rule is _INPUT
+        ):  # without a scripted answer, another text tells
             return
         notes = [Note(each.rule.name, failure_texts.noted_request(call, each), call.number) for each in noted]
         if call.of(ForwardedAnswer) is None:

@@ -15,6 +15,7 @@ from converse_harness.bedrock.models import COUNTERS
 from converse_harness.json_values import Unsearched, canonical, is_array, is_number, is_object, parsed_json
 from converse_harness.recordings.differences import Pair, aligned
 from converse_harness.recordings.format.lines import Line, body_bytes, event_of, usual_delta
+from converse_harness.recordings.format.readable import is_other, readable
 from converse_harness.stream.assemble import joined
 
 Kind = Literal["time", "recorder", "number", "padding", "id", "link", "default", "cache", "form", "cut"]
@@ -154,7 +155,7 @@ def normalised(
         parsed = parsed_json(body_bytes("body", line) or b"") if "form" in hidden else None
         if is_object(parsed) or is_array(parsed):
             kept = {key: value for key, value in kept.items() if not key.startswith("body")} | {"body": parsed}
-        made.append(without_chance(kept, hidden - {"link"}))
+        made.append(without_chance(_shown(kept), hidden - {"link"}))
     return renamed(made, names) if names and "link" in hidden else made
 
 
@@ -162,6 +163,12 @@ def _is_hidden_key(key: str, line: Line, hidden: frozenset[Kind]) -> bool:
     if key not in _KEYS or key.startswith("body") or CHANCE[key].kind not in hidden:
         return False
     return CHANCE[key].kind != "form" or event_of(line) is not None  # alone, a frame is the content of its line
+
+
+def _shown(line: Line) -> Line:
+    """Return a line with JSON and texts in place of the base64 in its event, as older recordings have it."""
+    found = event_of(line)
+    return {**line, found[0]: readable(found[1])} if found is not None and is_other(found[0]) else line
 
 
 def without_chance(value: Any, hidden: frozenset[Kind], *, top: bool = False) -> Any:
@@ -229,7 +236,7 @@ def ids_in(lines: Sequence[Line]) -> list[Id]:
         if usual_delta(line) is not None:
             continue  # no member of most lines contains an id
         body = parsed_json(body_bytes("body", line) or b"")
-        found += _ids({**line, "body": body})
+        found += _ids({**_shown(line), "body": body})
         found += [Id(name, name, line[name]) for name in _IDS if name in line]
     return found
 

@@ -13,7 +13,7 @@ from converse_harness.json_values import Steps, leaves, object_of
 from converse_harness.recordings.format.lines import USUAL, Line, event_of, usual_delta
 from converse_harness.secrets.leaks import AND_AFTER, Leak, leaks_in, secrets_in
 from converse_harness.secrets.process import own_secrets
-from converse_harness.secrets.views import Joined, View, in_pieces, levels, views_of
+from converse_harness.secrets.views import Joined, View, in_pieces, levels, placed_texts, views_of
 from converse_harness.stream.grammar import CARRIED, TEXTS
 
 _NO_EVENT: Final = frozenset({"part", "status", "failed", "end", "bytes", "format"})
@@ -109,6 +109,12 @@ def _joined_views(lines: Sequence[Line]) -> Iterator[View]:
 
 def _other_events(lines: Sequence[Line]) -> Iterator[tuple[int, list[Any]]]:
     """For each stream, yield a list of its events except contentBlockDeltas, after the line number of the first."""
+    for events in _numbered_events(lines):
+        yield events[0][0], [event for _, event in events]
+
+
+def _numbered_events(lines: Sequence[Line]) -> Iterator[list[tuple[int, dict[str, Any]]]]:
+    """For each stream, yield its events except contentBlockDeltas, each after the number of its line."""
     for group in _by_call(lines):
         pairs = [
             (number, event_of(line))
@@ -117,7 +123,22 @@ def _other_events(lines: Sequence[Line]) -> Iterator[tuple[int, list[Any]]]:
         ]
         events = [(number, dict([event])) for number, event in pairs if event and event[0] != "contentBlockDelta"]
         if events:
-            yield events[0][0], [event for _, event in events]
+            yield events
+
+
+def streamed_in_others(lines: Sequence[Line]) -> Iterator[list[tuple[int, Steps, str]]]:
+    """Yield the texts of events except contentBlockDeltas, in the form of `streamed`.
+
+    The pieces of a text are at one path in successive events, such as the chunks of InvokeModelWithResponseStream. Most
+    texts are in one piece. Texts that are JSON are left out.
+    """
+    for events in _numbered_events(lines):
+        texts: dict[object, list[tuple[int, Steps, str]]] = {}
+        for number, event in events:
+            for each in placed_texts(event):
+                if each.steps is not None:
+                    texts.setdefault((each.path, each.indices), []).append((number, each.steps, each.text))
+        yield from texts.values()
 
 
 def _by_call(lines: Sequence[Line]) -> Iterator[Sequence[tuple[int, Line]]]:

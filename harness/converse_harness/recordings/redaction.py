@@ -16,17 +16,18 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 
 from converse_harness.errors import DamagedData, ReplyError
-from converse_harness.json_values import is_object
+from converse_harness.json_values import is_array, is_object, is_text
 from converse_harness.recordings.format.lines import KINDS as KINDS_OF_LINES
-from converse_harness.recordings.format.lines import Line, without_contradiction
-from converse_harness.recordings.leaks import searched, streamed
+from converse_harness.recordings.format.lines import Line, event_of, kind_of, without_contradiction
+from converse_harness.recordings.format.readable import is_other
+from converse_harness.recordings.leaks import searched, streamed, streamed_in_others
 from converse_harness.secrets.accounts import Accounts
 from converse_harness.secrets.kinds import KINDS
 from converse_harness.secrets.leaks import Leak, leaks_in
 from converse_harness.secrets.process import own_secrets
 from converse_harness.secrets.removal import Replacements, masking_of
 from converse_harness.secrets.spans import FindChanges
-from converse_harness.secrets.views import levels, views_of
+from converse_harness.secrets.views import json_in_text, levels, views_of
 from converse_harness.stream.frames import decode, encode
 
 _UNTOUCHED: Final = frozenset(
@@ -198,7 +199,7 @@ class _OfLines(Replacements):
     def lines(self, lines: Sequence[Line]) -> list[Line]:
         """Return a copy of the lines with the replacements made."""
         made = deepcopy([*lines])
-        for group in streamed(made):
+        for group in [*streamed(made), *streamed_in_others(made)]:
             pieces = [text for _, _, text in group]
             new = self._raw_pieces(pieces) if group[0][1] == ("bytes",) else self.pieces(pieces)
             for (number, path, _), text in zip(group, new, strict=True):
@@ -206,12 +207,20 @@ class _OfLines(Replacements):
                 for step in path[:-1]:
                     inner = inner[step]
                 inner[path[-1]] = text
-        return [without_contradiction({key: self._member(key, value) for key, value in line.items()}) for line in made]
+        return [without_contradiction(self._line(line)) for line in made]
 
-    def _member(self, key: str, value: Any) -> Any:
+    def _line(self, line: Line) -> Line:
+        """Return a line with the replacements made, whose texts that were sent in pieces have been changed."""
+        found = event_of(line) if kind_of(line) == "event" else None
+        other = found[0] if found is not None and is_other(found[0]) else ""
+        return {key: self._member(key, value, is_other_event=key == other) for key, value in line.items()}
+
+    def _member(self, key: str, value: Any, *, is_other_event: bool) -> Any:
         """Return the value of one key of a line with the replacements made."""
         if key in _UNTOUCHED:
             return value
+        if is_other_event and not self.named:
+            return self._rest(value)
         if key in ("path", "query"):
             new, plain = self.text(value), self.text(unquote(value))
             return new if unquote(new) == plain else quote(plain, safe="/?&=+:%*")
@@ -220,6 +229,17 @@ class _OfLines(Replacements):
         if key == "contentBlockDelta" and is_object(value):
             return {name: self.value(item, name, texts=name != "delta") for name, item in value.items()}
         return self.value(value, key)
+
+    def _rest(self, value: Any) -> Any:
+        """Make the user's replacements where `streamed_in_others` has no pieces: in keys, and in JSON in texts.
+
+        Masks can be made twice, and by names, but these replacements must be made once.
+        """
+        if is_object(value):
+            return {self.text(key): self._rest(item) for key, item in value.items()}
+        if is_array(value):
+            return [self._rest(item) for item in value]
+        return self.text(value) if is_text(value) and json_in_text(value) is not None else value
 
     def _raw(self, data: bytes) -> bytes:
         """Make the replacements in any bytes. If the bytes are a whole frame, its checksums are computed again."""

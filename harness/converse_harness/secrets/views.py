@@ -151,37 +151,54 @@ def in_pieces(values: Iterable[Any]) -> Iterator[tuple[Steps, str]]:
     keys that end in `index`, only strings with equal numbers are joined. Strings that are JSON in base64 are decoded
     first.
     """
-    joined: dict[tuple[Steps, object], list[str]] = {}
+    joined: dict[object, list[PlacedText]] = {}
     for value in values:
-        for place, text in _leaves(value, (), ()):
-            joined.setdefault(place, []).append(text)
-    for (path, _), texts in joined.items():
+        for each in placed_texts(value):
+            joined.setdefault((each.path, each.indices), []).append(each)
+    for texts in joined.values():
         if len(texts) > 1:
-            yield path, "".join(texts)
+            yield texts[0].path, "".join(each.text for each in texts)
 
 
-def _leaves(value: Any, path: Steps, indices: tuple[object, ...]) -> Iterator[tuple[tuple[Steps, object], str]]:
+class PlacedText(NamedTuple):
+    """A text in one of successive JSON values, which may be a piece of a longer text.
+
+    Texts with equal `path` and `indices` are pieces of one text: `path` are the keys that lead to the text, `indices`
+    the numbers that tell such texts apart. `steps` lead to the text itself; None if it is in JSON in another text.
+    """
+
+    path: Steps
+    indices: tuple[object, ...]
+    steps: Steps | None
+    text: str
+
+
+def placed_texts(
+    value: Any, path: Steps = (), indices: tuple[object, ...] = (), steps: Steps | None = ()
+) -> Iterator[PlacedText]:
+    """Yield the texts in a JSON value with their places, those in JSON in a text or in base64 too."""
     if is_object(value):
         own = tuple(item for key, item in value.items() if type(item) is int and str(key).lower().endswith("index"))
         for key, item in value.items():
-            yield from _leaves(item, (*path, key), (*indices, *own))
+            further = None if steps is None else (*steps, key)
+            yield from placed_texts(item, (*path, key), (*indices, *own), further)
     elif is_array(value):
-        for item in value:
-            yield from _leaves(item, path, indices)
+        for index, item in enumerate(value):
+            yield from placed_texts(item, path, indices, None if steps is None else (*steps, index))
     elif type(value) is str:
-        inner = _json_in_base64(value)
+        inner = json_in_text(value)
         if inner is None:
-            yield (path, indices), value
+            yield PlacedText(path, indices, steps, value)
         else:
-            yield from _leaves(inner, path, indices)
+            yield from placed_texts(inner, path, indices, None)
 
 
-def _json_in_base64(text: str) -> Any:
-    """Return the JSON object or array that a text encodes in base64; None if the text encodes none."""
+def json_in_text(text: str) -> Any:
+    """Return the JSON object or array that a text is, or encodes in base64; None if there is none."""
     if text.startswith(("e", "W")):  # in base64, a first { becomes e, and a first [ becomes W
         with suppress(ValueError):
             return parsed_json(base64.b64decode(text, validate=True))
-    return None
+    return _parsed(text) if text.startswith(("{", "[")) else None
 
 
 def _in_json(text: str) -> tuple[list[Any], bool]:

@@ -45,15 +45,22 @@ def client_of(url: str) -> Any:
     )
 
 
+_ACTIONS: Final = {
+    "Converse": "converse",
+    "ConverseStream": "converse-stream",
+    "CountTokens": "count-tokens",
+    "InvokeModel": "invoke",
+    "InvokeModelWithResponseStream": "invoke-with-response-stream",
+}
+"""The last part of the path of each operation."""
+
+
 def replayed_bodies(made: Path) -> list[bytes]:
     """The body of each answer of a recording, as a client that does not know AWS gets it."""
     bodies: list[bytes] = []
     with ConverseServer() as server, server.script(recording(made, match="order")) as fake:
         for exchange in recording(made).exchanges:
-            path = {"ConverseStream": "converse-stream", "CountTokens": "count-tokens"}.get(
-                exchange.operation, "converse"
-            )
-            url = f"{fake.url}/model/{exchange.model_id}/{path}"
+            url = f"{fake.url}/model/{exchange.model_id}/{_ACTIONS[exchange.operation]}"
             answer = urllib3.PoolManager().request("POST", url, body=json.dumps(exchange.request))
             assert answer.status == exchange.head["status"]
             bodies.append(answer.data)

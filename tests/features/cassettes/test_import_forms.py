@@ -73,6 +73,54 @@ def test_forms_of_a_body(name: str, tmp_path: Path) -> None:
     assert exchange.request == {"messages": []}
 
 
+@pytest.mark.parametrize("padding", [{}, {"p": "abcdefghij"}])
+@pytest.mark.parametrize("spaces", [(",", ":"), (", ", ": ")])
+def test_the_stream_of_invoke_model_is_read_as_json(
+    padding: dict[str, str], spaces: tuple[str, str], tmp_path: Path
+) -> None:
+    events = [
+        {"type": "message_start", "message": {"id": "msg_bdrk_01Trip", "role": "assistant", "content": []}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "18 °C"}},
+        {"type": "message_stop", "amazon-bedrock-invocationMetrics": {"inputTokenCount": 3, "outputTokenCount": 4}},
+    ]
+    texts = [json.dumps(each, ensure_ascii=False, separators=spaces) for each in events]
+    members = [{"bytes": base64.b64encode(each.encode()).decode(), **padding} for each in texts]
+    body = b"".join(event("chunk", json.dumps(each, separators=(",", ":")).encode()) for each in members)
+    uri = f"{BEDROCK}/model/{NOVA}/invoke-with-response-stream"
+    verdict, exchange, replayed = imported_alone(tmp_path, {"body": {"string": body}}, uri=uri, body='{"prompt": "Hi"}')
+    assert (verdict, replayed) == ("equal byte for byte", body)
+    shown = [{"$json": each} for each in events] if spaces == (",", ":") else [{"$text": each} for each in texts]
+    lengths = {key: len(text) for key, text in padding.items()}
+    assert [*exchange.events] == [{"t": 0, "chunk": {"bytes": each}, **lengths} for each in shown]
+
+
+@pytest.mark.parametrize(
+    "body", [b'{"embedding":[0.5,-1e-05],"inputTextTokenCount":3}', b'{"embedding": [1.0E-5]}', b"no"]
+)
+def test_any_body_of_invoke_model_is_replayed(body: bytes, tmp_path: Path) -> None:
+    uri = f"{BEDROCK}/model/{NOVA}/invoke"
+    headers = {"Content-Type": ["application/json"], "X-Amzn-Bedrock-Input-Token-Count": ["3"]}
+    verdict, exchange, replayed = imported_alone(tmp_path, {"body": {"string": body}, "headers": headers}, uri=uri)
+    assert (verdict, replayed) == ("equal byte for byte", body)
+    assert exchange.head["headers"] == {"X-Amzn-Bedrock-Input-Token-Count": "3"}
+
+
+@pytest.mark.parametrize("module", ["_multidict", "_multidict_py"])
+def test_names_of_headers_that_aiohttp_gave_to_vcrpy(module: str, tmp_path: Path) -> None:
+    path = written(tmp_path, interaction({"body": {"string": ANSWER}}))
+    named = (
+        f"    headers:\n      ? !!python/object/apply:multidict.{module}.istr\n      - Content-Type\n      : - text/x\n"
+    )
+    text = path.read_text()
+    assert text.count("    headers: {}\n") == 2
+    path.write_text(text.replace("    headers: {}\n", named))
+    (read,) = read_cassette(path)
+    assert read.request["headers"] == read.response["headers"] == {"Content-Type": ["text/x"]}
+    made = tmp_path / "hand.jsonl"
+    assert import_cassette(path, made, HOSTS).verdicts == ("equal byte for byte",)
+    assert replayed_bodies(made) == [ANSWER]
+
+
 @pytest.mark.parametrize("body", ['{"messages": [1]}', b'{"messages":[1]}', {"string": '{"messages":  [1]}'}])
 def test_forms_of_a_request(body: object, tmp_path: Path) -> None:
     assert imported_alone(tmp_path, {"body": {"string": ANSWER}}, body=body)[1].request == {"messages": [1]}

@@ -88,6 +88,10 @@ BROKEN: Mapping[str, tuple[str, str]] = {
         "a: !!python/object/new:_io.BytesIO {}",
         f"1: a value with the tag !!python/object/new:_io.BytesIO is none. {MEND}",
     ),
+    "no name of a header": (
+        "a: !!python/object/apply:multidict._multidict.istr [1]",
+        f"1: a value with the tag !!python/object/apply:multidict._multidict.istr is none. {MEND}",
+    ),
     "text as a list": ("a: !!seq x", f"1: the tag !!seq {REFUSED}"),
     "no number": ("a: !!int ''", f"1: a value with the tag !!int is none. {MEND}"),
     "a number that is none": (

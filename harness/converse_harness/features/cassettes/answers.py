@@ -14,7 +14,7 @@ from urllib.parse import quote
 from converse_harness import bedrock
 from converse_harness.errors import ConverseHarnessError
 from converse_harness.json_values import is_array, is_object, member_of, object_of, parsed_json
-from converse_harness.recordings.format.lines import compact
+from converse_harness.recordings.format.readable import compact
 from converse_harness.stream.events import PADDING, encode_event, from_wire
 from converse_harness.stream.grammar import is_exception
 

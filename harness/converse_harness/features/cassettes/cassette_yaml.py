@@ -69,6 +69,8 @@ def _binary(text: str) -> bytes:
     return base64.b64decode("".join(text.split()), validate=True)
 
 
+_MULTIDICT: Final = tuple(f"!!python/object/apply:multidict._multidict{python}.istr" for python in ("", "_py"))
+
 _TAKEN: Final[Mapping[type, Mapping[str, Callable[[Any], Any]]]] = {
     yaml.ScalarNode: {
         # Dates stay texts, because the values are used as JSON, which has no dates.
@@ -79,7 +81,11 @@ _TAKEN: Final[Mapping[type, Mapping[str, Callable[[Any], Any]]]] = {
         "!!int": lambda text: _number(text, _SAFE.construct_yaml_int),
         "!!float": lambda text: _number(text, _SAFE.construct_yaml_float),
     },
-    yaml.SequenceNode: dict.fromkeys(("!!seq", "!!python/list", "!!python/tuple"), _same),
+    yaml.SequenceNode: {
+        **dict.fromkeys(("!!seq", "!!python/list", "!!python/tuple"), _same),
+        # The names of headers, if a server of aiohttp recorded what it passed on.
+        **dict.fromkeys(_MULTIDICT, "".join),
+    },
     yaml.MappingNode: {
         **dict.fromkeys(("!!map", "!!python/dict"), _same),
         # vcrpy writes these two tags for bodies that are files or iterators. The data is taken, but no object is

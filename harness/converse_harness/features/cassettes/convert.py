@@ -29,8 +29,8 @@ from converse_harness.features.cassettes.read import (
 )
 from converse_harness.json_values import is_array, is_object, member_of, parsed_json
 from converse_harness.recordings.format.exchanges import reply_of
-from converse_harness.recordings.format.lines import compact
 from converse_harness.recordings.format.read import read
+from converse_harness.recordings.format.readable import compact
 from converse_harness.recordings.record.captured import JSON, STREAM, CapturedExchange, exchange_lines
 from converse_harness.recordings.record.write import SessionWriter, imported_header, said_of_kept_files, said_of_masked
 from converse_harness.recordings.redaction import Redaction

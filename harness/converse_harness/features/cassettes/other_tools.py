@@ -34,15 +34,17 @@ OTHER_KINDS: Final[Mapping[str, OtherKind]] = {
     ),
     "req_llm": OtherKind(r'\{\s*(?:"captured_at":[\s\S]*?"model_spec":|[\s\S]{0,9999}?"canonical_json":)'),
     "the AI SDK, a call with its answer in base64": OtherKind(r'\{[\s\S]{0,999}?"bodyBase64":'),
+    "dd-apm-test-agent": OtherKind(r'\{\s*"request":\s*\{\s*"method":\s*"[A-Z]+",\s*"url":\s*"https?://'),
+    "Braintrust's recorder": OtherKind(r'\{\s*"entries":\s*\[\s*\{\s*"callIndex":'),
     "aimock": OtherKind(
         r'\{\s*"fixtures":\s*\[',
         "Write its replies as a script.   More: converse-harness docs from-aimock what-you-write-now",
     ),
+    "Polly.js or another that writes HAR": OtherKind(r'\{\s*"log":\s*\{'),
     "WireMock": OtherKind(
         r'\{[\s\S]{0,999}?(?:"mappings":\s*\[|"request":\s*\{[\s\S]{0,999}?"url\w*":)'
         rf"|{_YAML}(?:mappings:\s*\n\s*-|(?:(?!request:)\w[\w-]*:[^\n]*\n)*request:\s*\n(?:\s+[^\n]*\n)*?\s+url\w*:)"
     ),
-    "Polly.js or another that writes HAR": OtherKind(r'\{\s*"log":\s*\{'),
     "MockServer": OtherKind(r'[\[{][\s\S]{0,999}?"httpRequest":\s*\{'),
     "Mountebank": OtherKind(r'\{[\s\S]{0,999}?"(?:imposters|stubs)":\s*\['),
     "Hoverfly": OtherKind(r'\{\s*"data":\s*\{\s*"pairs":\s*\['),

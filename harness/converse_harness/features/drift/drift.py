@@ -27,7 +27,7 @@ from converse_harness.recordings.chance import (
 )
 from converse_harness.recordings.differences import ABSENT, Difference, aligned, differences, shown
 from converse_harness.recordings.format.exchanges import PLACEHOLDER
-from converse_harness.recordings.format.lines import Line, event_of
+from converse_harness.recordings.format.lines import Line, event_of, wire_event_of
 from converse_harness.words import cut
 
 _Path = tuple[str | int, ...]
@@ -217,7 +217,7 @@ class _Form:
         return made
 
     def _of_event(self, line: Line) -> Any:
-        found = event_of(line)
+        found = wire_event_of(line)
         if found is None:
             return {"bytes that are no event": {}}
         name, members = found
@@ -264,7 +264,7 @@ def _in_order_sent(line: Line) -> Line:
 
     A person who edits a recording may write the keys of an event in any order.
     """
-    found = event_of(line)
+    found = wire_event_of(line)
     if found is None or "payload" in line or "frame" in line:
         return line
     return {**line, found[0]: json.loads(json.dumps(found[1], sort_keys=True))}

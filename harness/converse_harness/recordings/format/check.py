@@ -31,12 +31,14 @@ from converse_harness.recordings.format.lines import (
     Line,
     Problem,
     body_bytes,
+    event_as_sent,
     event_of,
     frame_bytes_of,
     hint,
     is_text,
     kind_of,
     said,
+    wire_event_of,
 )
 from converse_harness.recordings.format.shared_parts import MissingPart, Parts
 from converse_harness.stream.events import PADDING
@@ -174,7 +176,7 @@ def _unknown_event_problems(name: str, line: Line) -> Iterator[str]:
         yield f'"{name}" is {said(members)}; it has a "code" and a "message", each a text.'
         return
     try:
-        frame_bytes_of(line, {name: members})
+        frame_bytes_of(line, event_as_sent(line))
     except (ConverseHarnessError, ValueError, LookupError, TypeError, OverflowError):
         yield f"{said(name)} cannot be sent as an event."
 
@@ -310,7 +312,7 @@ def _stream_problems(
                 # AWS's API model.
                 order.position += 1
                 continue
-        found = event_of(line)
+        found = wire_event_of(line)
         if found is None:
             if not _is_cut_off(exchange, offset - 2):
                 yield offset, "these bytes are no event of a stream."

@@ -19,6 +19,7 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 from converse_harness.bedrock.api.checks import is_utf8
 from converse_harness.errors import DamagedData
 from converse_harness.json_values import is_array, is_deeper, is_object
+from converse_harness.recordings.format.readable import as_sent, compact, is_other, readable
 from converse_harness.stream.events import PADDING, encode_event, from_wire, read_event, standard_frame
 from converse_harness.stream.frames import Frame, decode
 from converse_harness.stream.grammar import CARRIED, ERROR_FRAME, TEXTS
@@ -76,11 +77,6 @@ def body_bytes(name: str, line: Mapping[str, Any]) -> bytes | None:
     return base64.b64decode(line[f"{name}Base64"]) if f"{name}Base64" in line else None
 
 
-def compact(value: object) -> bytes:
-    """Return the bytes of a JSON value as Bedrock sends it: without spaces, and with the keys in their given order."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
-
-
 FORMAT: Final = "converse-recording"
 VERSION: Final = 2
 
@@ -134,9 +130,21 @@ def event_of(line: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
     return next((member for member in line.items() if member[0] not in EVENT_KEYS), None)
 
 
-def event_as_sent(line: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the event on a stream's line, with blobs as bytes, not base64; None for a line without an event."""
+def wire_event_of(line: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
+    """Return the type and the members of the event on a stream's line as the JSON that is sent, with bytes in base64.
+
+    Return None for a line without an event.
+    """
     found = event_of(line)
+    return (found[0], as_sent(found[1])) if found is not None and is_other(found[0]) else found
+
+
+def event_as_sent(line: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the event on a stream's line as `encode_event` takes it; None for a line without an event.
+
+    The blobs of events of ConverseStream are bytes, those of other events are base64.
+    """
+    found = wire_event_of(line)
     return None if found is None else {found[0]: from_wire(*found)}
 
 
@@ -152,14 +160,17 @@ def frame_line(frame: Frame, data: bytes, at: int, *, joined: bool) -> Line:
         name, members, padding = "", {}, None
     more = {"joined": True} if joined else {}
     is_usual = name not in _NO_EVENT and (len(data) <= 2 * DEEPEST or not is_deeper(members, DEEPEST))
-    line = {"t": at, name: members, **({} if padding is None else {"p": padding}), **more}
+    shown = readable(members) if is_usual and is_other(name) else members
+    # An application may send an object that looks like the readable form of bytes.
+    is_usual = is_usual and (shown is members or as_sent(shown) == members)
+    line = {"t": at, name: shown, **({} if padding is None else {"p": padding}), **more}
     if is_usual and encode_event({name: from_wire(name, members)}, padding) == data:
         return line
     exact = {"frame": base64.b64encode(data).decode()}
     if not is_usual:
         return {"t": at, **exact, **more}
     try:
-        dump(members)
+        dump(shown)
     except ValueError:  # the members contain NaN or infinity, which JSON does not allow
         return {"t": at, **exact, **more}
     # Only the payload is unusual, so the headers are not kept.
@@ -236,7 +247,7 @@ def without_contradiction(line: Line) -> Line:
 
 def _exact_bytes(line: Mapping[str, Any]) -> bytes | None:
     """Return the exact bytes beside the event on a line; None if there are none, or if they decode to another event."""
-    found = event_of(line) if "payload" in line or "frame" in line else None
+    found = wire_event_of(line) if "payload" in line or "frame" in line else None
     if found is None:
         return None
     payload: str | None = line.get("payload")

@@ -27,6 +27,7 @@ from converse_harness.recordings import digest
 from converse_harness.recordings.digest import FileDigest
 from converse_harness.recordings.format.lines import Line, event_of
 from converse_harness.recordings.format.other_files import other_file
+from converse_harness.recordings.format.readable import BYTES, is_other
 from converse_harness.stream.assemble import text_delta
 
 KEY: Final = "$media"
@@ -238,7 +239,7 @@ def _changed(
     kind: str = getattr(shape, "type_name", "")
     if isinstance(value, str):
         return change(value, place) if kind in ("", "blob") or isinstance(value, FileDigest) else value
-    other = _TEXT if kind else None
+    other = shape if shape is _OTHER_EVENT else _TEXT if kind else None
     if is_object(value):
         format = _format(value) or format  # noqa: A001
         members: Mapping[str, Any] = shape.members if kind == "structure" else {}
@@ -246,7 +247,8 @@ def _changed(
         sources = kind == "structure" and str(shape.name).endswith("Source")
 
         def inner(key: str, each: Any) -> Any:
-            its = _MediaPlace(members.get(key, other), format, sources and key == "bytes", key)
+            described = None if shape is _OTHER_EVENT and key == BYTES else members.get(key, other)
+            its = _MediaPlace(described, format, sources and key == BYTES, key)
             return _changed(each, its, change, seal)
 
         return seal(mapped(value, inner))
@@ -266,12 +268,14 @@ def _sealed(made: dict[str, Any]) -> dict[str, Any]:
 _TEXT: Final = SimpleNamespace(type_name="document")
 """The shape that is used for values that are never media: documents, and members that are not in AWS's API model."""
 
+_OTHER_EVENT: Final = SimpleNamespace(type_name="document")
+"""The shape of an event of another operation than ConverseStream: only what its members `bytes` have may be media."""
+
 
 def _shape_of(line: Line, key: str, operation: str) -> Any:
     """Return the shape of the value at `key` of a line; None if AWS's API model does not describe the value."""
     if key not in ("request", "body"):
-        known = key in bedrock.stream_events() or key in bedrock.stream_exceptions()
-        return bedrock.shape(bedrock.stream_shape(key)) if known else _TEXT
+        return _OTHER_EVENT if is_other(key) else bedrock.shape(bedrock.stream_shape(key))
     if operation not in bedrock.operations() or (key == "body" and line["status"] != 200):
         return None
     described = bedrock.operation(operation)
