@@ -315,7 +315,7 @@ WRONG: dict[str, tuple[Callable[[Any], object], str]] = {
     ),
     "an operation of several services": (
         lambda fake: fake.when(operation="ListSessions"),
-        "when(operation='ListSessions'): several services have this operation. Say which one you mean: service=\"bed",
+        "when(operation='ListSessions'): several services have this operation. Name the service: service=\"bed",
     ),
 }
 

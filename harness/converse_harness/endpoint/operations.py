@@ -59,9 +59,13 @@ def routes(request: Request, services: Iterable[str]) -> list[Route]:
     return found
 
 
-def known_route(request: Request) -> Route | None:
-    """Return the operation of Bedrock Runtime or of the control plane that a request means; None if there is none."""
-    return next(iter(routes(request, _KNOWN)), None)
+def other_service(service: str) -> dict[str, str]:
+    """Return the key and the value that name a service in a recording: none for those whose operations need no name.
+
+    >>> other_service("bedrock-runtime"), other_service("bedrock-agent")
+    ({}, {'service': 'bedrock-agent'})
+    """
+    return {} if service in _KNOWN else {"service": service}
 
 
 def any_route(request: Request, scripted: Collection[NamedOperation] = ()) -> Route | None:
@@ -121,16 +125,18 @@ def _route_in(request: Request, service: str) -> Route | None:
 
 
 @cache
-def labels(operation: str) -> tuple[str, ...] | None:
+def labels(operation: str, service: str | None = None) -> tuple[str, ...] | None:
     """Return the names of the parameters in an operation's path.
 
-    Return None if neither Bedrock Runtime nor Bedrock's control plane has the operation.
+    Return None if the service does not have the operation; without a service, if neither Bedrock Runtime nor Bedrock's
+    control plane has it.
 
     >>> labels("ApplyGuardrail")
     ('guardrailIdentifier', 'guardrailVersion')
     """
     # A generator, so that the control plane's large model is loaded only if it is needed.
-    paths = (path for service in _KNOWN for path in rest.paths(service))
+    services = _KNOWN if service is None else (service,) if service in bedrock.services() else ()
+    paths = (path for each in services for path in rest.paths(each))
     return next((tuple(path.pattern.groupindex) for path in paths if path.operation == operation), None)
 
 

@@ -51,6 +51,10 @@ ERROR_HEADERS: Final = (*JSON_HEADERS, "x-amzn-ErrorType")
 """The names of the headers of an error, in recorded order; JSON_HEADERS and STREAM_HEADERS are those of other answers.
 `Date` comes before all of them."""
 
+MEMBER_HEADERS: Final = ("x-amzn-bedrock-", "x-amz-bedrock-", "x-amzn-code-interpreter-", "x-amzn-browser-")
+"""The prefixes of headers, in lower case, that contain members of inputs and outputs. They are recorded and compared,
+and a proxy passes them on."""
+
 SERVICE_ERROR: Final = ":http://internal.amazon.com/coral/com.amazon.bedrock/"
 GATEWAY_ERROR: Final = ":http://internal.amazon.com/coral/com.amazon.coral.service/"
 """The suffix of x-amzn-ErrorType in recorded errors of the gateway; SERVICE_ERROR is the suffix for errors of the

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 from uuid import UUID
 
-from converse_harness.endpoint.operations import Route, known_route
+from converse_harness.endpoint.operations import Route, any_route
 from converse_harness.errors import DamagedData
 from converse_harness.features.cassettes.answers import BadAnswer, SavedAnswer, path_of, saved_answers
 from converse_harness.features.cassettes.read import (
@@ -67,7 +67,7 @@ class Hosts:
             # The Bedrock path may follow a prefix of a gateway.
             starts += [found.start() for found in re.finditer("/", path)]
         requests = (Request(method, path[start:], (), b"") for start in starts)
-        routes = ((request.target + query, known_route(request)) for request in requests)
+        routes = ((request.target + query, any_route(request)) for request in requests)
         return next(((target, known) for target, known in routes if known is not None), None)
 
 
@@ -159,7 +159,7 @@ def import_cassette(
     for answer in saved:
         sent = Request("POST", path_of(answer, model_id), (), b"")
         pieces = [(piece, 0.0) for piece in answer.pieces]
-        captured = CapturedExchange(sent, answer.operation, answer.status, pieces=pieces, any_request=True)
+        captured = CapturedExchange(sent, answer.operation, status=answer.status, pieces=pieces, any_request=True)
         tracks.add(captured, answer.headers, reserialised=True)
     for number, interaction in enumerate([] if saved else read_cassette(source), 1):
         before = len(tracks.captured)
@@ -265,7 +265,11 @@ def _take(interaction: Interaction, hosts: Hosts, tracks: _Tracks) -> None:
     plain = body if reserialised else _decoded(body, headers, min(MAX_BODY, tracks.room))
     tracks.room -= 0 if plain is body else len(plain)
     pieces = [(piece, 0.0) for piece in pieces_of(plain)]
-    tracks.add(CapturedExchange(sent, known.operation, status, pieces=pieces), headers, reserialised=reserialised)
+    tracks.add(
+        CapturedExchange(sent, known.operation, known.service, status, pieces=pieces),
+        headers,
+        reserialised=reserialised,
+    )
 
 
 # The code below reads the parts of one interaction.

@@ -139,7 +139,7 @@ def _problems(kind: str, line: Line, more: Mapping[str, Key] = MappingProxyType(
 
 def _call_problems(line: Line, number: int, *, newer: bool) -> Iterator[str]:
     operation: object = line.get("operation")
-    known = labels(operation) if isinstance(operation, str) else ()
+    known = labels(operation, line.get("service")) if isinstance(operation, str) else ()
     others = [key for key in line if key not in KINDS["call"].keys]
     if known is None and not newer:
         close = hint(operation, bedrock.operations(), ", for instance")

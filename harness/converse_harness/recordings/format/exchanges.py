@@ -10,8 +10,9 @@ from itertools import groupby, starmap
 from typing import Any, Final
 from uuid import UUID
 
+from converse_harness.endpoint.operations import Route, any_route, other_service
 from converse_harness.json_values import is_array, is_object, object_of
-from converse_harness.recordings.format.lines import Line, body_bytes, event_as_sent, frame_bytes_of, usual_delta
+from converse_harness.recordings.format.lines import KINDS, Line, body_bytes, event_as_sent, frame_bytes_of, usual_delta
 from converse_harness.reply.body import BareBody, Body, ErrorBody, EventsBody, MessageBody, Recorded
 from converse_harness.reply.plan import Plan
 from converse_harness.reply.reply import Reply
@@ -23,10 +24,14 @@ from converse_harness.stream.http import (
     Break,
     Chunk,
     HttpResponse,
+    Request,
     error_response,
     json_response,
     stream_response,
 )
+
+_NO_LABELS: Final = frozenset(KINDS["call"].keys) - {"service"}
+"""The keys of the line of a call that are no parameters of its path."""
 
 Answer = tuple[Line, tuple[Line, ...], Line | None]
 """The lines of an answer: the head, the events of the stream, and the abnormal end (None if the answer ended normally).
@@ -96,7 +101,24 @@ class RecordedExchange:
     @property
     def operation(self) -> str:
         """The AWS operation, or the method and path of a request that is not a Bedrock operation."""
-        return str(self.call.get("operation") or f"{self.call.get('method')} {self.call.get('path')}")
+        known = self._of_path
+        found = self.call.get("operation") if known is None else known.operation
+        return str(found or f"{self.call.get('method')} {self.call.get('path')}")
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The parameters in the path, such as `modelId`, with the service if it is named."""
+        known = self._of_path
+        if known is not None:
+            return {**other_service(known.service), **known.path_params}
+        return {name: str(value) for name, value in self.call.items() if name not in _NO_LABELS}
+
+    @property
+    def _of_path(self) -> Route | None:
+        """The operation of a path, which was not known when the call was recorded; None if the line names one."""
+        if "operation" in self.call:
+            return None
+        return any_route(Request(str(self.call.get("method")), str(self.call.get("path")), (), b""))
 
     @property
     def model_id(self) -> str:

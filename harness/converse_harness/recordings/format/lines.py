@@ -434,10 +434,13 @@ KINDS: Final[Mapping[str, LineKind]] = {
         {
             "call": Key("number", "the number of the call, from 1", required=True),
             "operation": Key("name", "the operation of AWS; the labels of its path are further keys, such as modelId"),
+            "service": Key(
+                "name", "the service of the operation, if it is neither Bedrock Runtime nor the control plane"
+            ),
             "method": Key("name", "the HTTP method, if the operation is not known"),
             "path": Key("name", "the path as it was sent, if the operation is not known"),
             "query": Key("text", "the query as it was sent"),
-            "headers": Key("sent", "the request headers x-amzn-bedrock-*; no others are kept"),
+            "headers": Key("sent", "the request headers with members, x-amzn-bedrock-*; no others are kept"),
             "faults": Key("texts", "what is illegal in the answer on purpose; otherwise an illegal answer is refused"),
             # Here and not in the header, so that the list goes with the exchange if it is moved or kept.
             "masked": Key("texts", "where an unexpected secret was replaced by ***, and its kind"),

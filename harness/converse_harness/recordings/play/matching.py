@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 from converse_harness import bedrock
 from converse_harness.endpoint.call import CONVERSATIONS, SCRIPTED, Call
 from converse_harness.endpoint.condition import NAMED
+from converse_harness.endpoint.operations import other_service
 from converse_harness.errors import DamagedData
 from converse_harness.json_values import (
     TOO_DEEP,
@@ -25,11 +26,12 @@ from converse_harness.json_values import (
 )
 from converse_harness.recordings.chance import APPLICATION, LINKS
 from converse_harness.recordings.format.exchanges import RecordedExchange
-from converse_harness.recordings.format.lines import FORMS, KINDS, request_members
+from converse_harness.recordings.format.lines import FORMS, request_members
 from converse_harness.recordings.format.media import request_by_digest
 from converse_harness.secrets.kinds import ACCOUNT_IN_ARN
 from converse_harness.secrets.mask import MASK, STAND_IN, compiled
 from converse_harness.secrets.process import own_secrets
+from converse_harness.stream.http import MEMBER_HEADERS
 
 if TYPE_CHECKING:
     from converse_harness.recordings.redaction import Redaction
@@ -131,8 +133,6 @@ def name_of(rule: Match | MatchFunction) -> str:
 
 _BODIES: Final = tuple(f"request{form}" for form in FORMS)
 
-_KEPT_HEADERS: Final = "x-amzn-bedrock-"
-
 _WITHIN_TEXT: Final = r"""(?:[^"\\]|\\.)*?"""
 """A pattern that matches any characters within one string of a JSON text."""
 
@@ -193,9 +193,9 @@ def asked_by(call: Call) -> MatchKey:
     path, _, query = request.target.partition("?")
     return _without_auto(
         call.operation or f"{request.method} {path}",
-        call.path_params,
+        {**other_service(call.service), **call.path_params},
         query,
-        {name.lower(): value for name, value in call.headers.items() if name.startswith(_KEPT_HEADERS)},
+        {name.lower(): value for name, value in call.headers.items() if name.startswith(MEMBER_HEADERS)},
         call.body or _as_read(call.operation, request_members(call.raw) if call.raw else {}),
     )
 
@@ -205,7 +205,7 @@ def asked_in(exchange: RecordedExchange) -> MatchKey:
     line = exchange.call
     return _without_auto(
         exchange.operation,
-        {name: str(value) for name, value in line.items() if name not in KINDS["call"].keys},
+        exchange.labels,
         str(line.get("query", "")),
         {name.lower(): value for name, value in line.get("headers", {}).items()},
         _as_read(exchange.operation, line),
@@ -288,7 +288,9 @@ PARTS: Final[Mapping[str, Part]] = {
     "operation": Part("the operation", lambda asked: asked.operation, ("order", "exact", "shape")),
     "path": Part("the model id, or the other names in the path", lambda asked: dict(asked.labels), MATCHES),
     "query": Part("the query", lambda asked: asked.query, ("exact", "shape")),
-    "headers": Part("the headers x-amzn-bedrock-*", lambda asked: dict(asked.headers), ("exact",)),
+    "headers": Part(
+        "the headers with members, such as x-amzn-bedrock-*", lambda asked: dict(asked.headers), ("exact",)
+    ),
     "request": Part("the whole request", lambda asked: asked.request, ("exact",)),
     "messages": Part(
         "roles, kinds of blocks in their order, names of the tools used, which toolResult belongs to which toolUse, "

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from converse_harness.endpoint.operations import known_route
+from converse_harness import bedrock
+from converse_harness.endpoint.operations import NamedOperation, any_route, other_service
 from converse_harness.errors import DamagedData
 from converse_harness.recordings.format.check import faults_of
 from converse_harness.recordings.format.lines import (
@@ -25,6 +26,7 @@ from converse_harness.stream.http import (
     ERROR_NAME,
     GATEWAY_ERROR,
     GATEWAY_ERRORS,
+    MEMBER_HEADERS,
     SERVICE_ERROR,
     ConnectionFailure,
     Request,
@@ -33,10 +35,7 @@ from converse_harness.stream.http import (
 STREAM: Final = "application/vnd.amazon.eventstream"
 JSON: Final = "application/json"
 
-_KEPT_REQUEST_HEADERS: Final = "x-amzn-bedrock-"
-"""The prefix of the request headers that are recorded; all other request headers are left out."""
-
-_KEPT_HEADERS: Final = ("content-encoding", "retry-after", "x-amzn-bedrock-")
+_KEPT_HEADERS: Final = ("content-encoding", "retry-after", *MEMBER_HEADERS)
 """The prefixes of response headers that are always recorded. A standard header such as Content-Type is recorded only if
 its value is unusual.
 """
@@ -58,6 +57,7 @@ class CapturedExchange:
 
     request: Request
     operation: str | None = None
+    service: str = bedrock.SERVICE
     status: int = 0
     headers: tuple[tuple[str, str], ...] = ()
     head_at: float = 0.0
@@ -138,15 +138,16 @@ def before_request(call: Line, more: Line) -> Line:
 
 def _call_line(captured: CapturedExchange, number: int) -> Line:
     request = captured.request
-    found = known_route(request)
+    asked = NamedOperation(captured.service, captured.operation) if captured.operation is not None else None
+    found = any_route(request, () if asked is None else (asked,))
     path, _, query = request.target.partition("?")
     known = {"method": request.method, "path": path}
     if found is not None:
-        known = {"operation": found.operation, **found.path_params}
+        known = {"operation": found.operation, **other_service(found.service), **found.path_params}
     if captured.any_request:
         known = {"operation": str(captured.operation), **({} if found is None else found.path_params)}
         return {"call": number, **known, "anyRequest": True}
-    kept = {name: value for name, value in request.headers if name.lower().startswith(_KEPT_REQUEST_HEADERS)}
+    kept = {name: value for name, value in request.headers if name.lower().startswith(MEMBER_HEADERS)}
     body = request_members(request.body) if request.body else {}
     return {"call": number, **known, **({"query": query} if query else {}), **_headers(kept), **body}
 
@@ -197,8 +198,20 @@ def _head_line(captured: CapturedExchange, data: bytes, *, streams: bool) -> Lin
     length = captured.header("content-length")
     if length is not None and (streams or length != str(len(data))):
         unusual |= {"Transfer-Encoding": None, "Content-Length": length} if streams else {"Content-Length": length}
-    unusual |= {key: value for key, value in captured.headers if key.lower().startswith(_KEPT_HEADERS)}
+    kept = _members_in_headers(captured)
+    unusual |= {
+        key: value for key, value in captured.headers if key.lower().startswith(_KEPT_HEADERS) or key.lower() in kept
+    }
     return line | _headers(unusual)
+
+
+def _members_in_headers(captured: CapturedExchange) -> frozenset[str]:
+    """Return the names of other headers that contain members of the answer, such as `mcp-session-id`."""
+    if captured.operation is None or captured.operation not in bedrock.operations(captured.service):
+        return frozenset()
+    members = bedrock.operation(captured.operation, captured.service).output_shape.members.values()
+    names = {str(each.serialization["name"]).lower() for each in members if "header" in each.serialization.values()}
+    return frozenset(names - {"content-type"})
 
 
 def _begins_with_a_frame(data: bytes) -> bool:

@@ -19,14 +19,14 @@ from converse_harness.errors import TransportError
 from converse_harness.intercept.clients import ACCESS_KEY, is_loopback
 from converse_harness.secrets.mask import mask
 from converse_harness.secrets.process import remember
-from converse_harness.stream.http import Request
+from converse_harness.stream.http import MEMBER_HEADERS, Request
 
 _SIGNING_NAME: Final = "bedrock"
 """The service name in the signature of every request, whatever host receives the request."""
 
 _BEARER: Final = "AWS_BEARER_TOKEN_BEDROCK"
 
-_PASSED_ON: Final = re.compile("accept|content-type|x-amzn-bedrock-.*", re.IGNORECASE)
+_PASSED_ON: Final = re.compile(f"accept|content-type|x-amz-target|(?:{'|'.join(MEMBER_HEADERS)}).*", re.IGNORECASE)
 """The headers that are forwarded. The proxy sends its own `User-Agent`, `Host` and signature.
 
 The client's signature is about another host, so the proxy signs with the credentials of its own environment.
