@@ -409,9 +409,7 @@ def test_embeddings_on_the_same_client(converse: Fake, converse_client: Any) -> 
 def test_an_operation_that_is_not_routed_fails_the_test() -> None:
     with closing(fake_converse().open()) as fake:
         client = boto3.client("bedrock-runtime")
-        with pytest.raises(
-            botocore.exceptions.ClientError, match="InvokeModel of bedrock-runtime is not"
-        ) as caught:
+        with pytest.raises(botocore.exceptions.ClientError, match="InvokeModel of bedrock-runtime is not") as caught:
             client.invoke_model(modelId="amazon.titan-embed-text-v2:0", body="{}")
         assert caught.value.response["Error"]["Code"] == "UnknownOperationException"
         assert caught.value.response["ResponseMetadata"]["HTTPStatusCode"] == 404
