@@ -140,5 +140,5 @@ def test_an_operation_that_is_not_routed_fails_the_test_that_swallows_it(project
     result = project.runpytest_subprocess()
     result.assert_outcomes(failed=1, passed=1)
     result.stdout.fnmatch_lines(
-        ["*UnexpectedCall: InvokeModel is not scripted*", '*converse.on_operation("InvokeModel"*']
+        ["*UnexpectedCall: InvokeModel of bedrock-runtime is not scripted*", '*converse.on_operation("InvokeModel"*']
     )

@@ -333,7 +333,7 @@ def test_each_of_two_recordings_says_why() -> None:
 def test_an_operation_that_was_not_recorded_is_routed() -> None:
     endpoint = Endpoint(recording(FILE))
     endpoint.exchange(Request("POST", "/model/m/invoke", (), b"{}"))
-    assert str(endpoint.problems[0]).startswith("InvokeModel is not scripted: the fake answers ")
+    assert str(endpoint.problems[0]).startswith("InvokeModel of bedrock-runtime is not scripted.\n")
 
 
 def test_what_was_not_played_is_listed_by_file_and_line() -> None:

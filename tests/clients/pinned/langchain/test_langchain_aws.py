@@ -197,7 +197,7 @@ def test_an_inference_profile_with_its_base_model(converse: Fake) -> None:
 
 def test_an_inference_profile_that_is_looked_up(converse: Fake) -> None:
     arn = f"arn:aws:bedrock:us-east-1::foundation-model/{BASE}"
-    converse.on_operation("GetInferenceProfile", lambda call: {"models": [{"modelArn": arn}]})
+    converse.on_operation("GetInferenceProfile", reply.output({"models": [{"modelArn": arn}]}, strict=False))
     converse.script(reply.text("hi"))
     model = chat(model=PROFILE, provider="anthropic")
     assert model.base_model_id == BASE
