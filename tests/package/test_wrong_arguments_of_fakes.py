@@ -197,7 +197,7 @@ def test_a_wrong_setting_of_a_fake_on_the_server_is_named() -> None:
     ("operation", "said"),
     [
         ("InvokeModelWithBidirectionalStream", "sends a stream of events in both directions"),
-        ("ListSessions", 'Say which one you mean: service="bedrock-agent-runtime" and service="bedrock-agentcore".'),
+        ("ListSessions", 'Name the service: service="bedrock-agent-runtime" or service="bedrock-agentcore".'),
         ("ConverseStream", "is scripted: converse.always(lambda call: ...)"),
         ("InvokModel", "InvokeModel"),
     ],

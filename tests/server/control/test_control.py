@@ -483,7 +483,7 @@ WRONG_REPLIES: list[tuple[object, str]] = [
     ({"case": "overflw_pre"}, ".case: no case is called 'overflw_pre'. Near it: overflow_pre, "),
     ({"case": "connection_refused"}, ".case: connection_refused: the server transport cannot express "),
     ({"case": True}, ".case is true; it must be a string."),
-    ({"error": "NoSuchException"}, '.error.name is "NoSuchException": it is not an error of Bedrock Runtime. One of: '),
+    ({"error": "NoSuchException"}, '.error.name is "NoSuchException": it is not an error of Bedrock. One of: '),
     ({"error": {"name": "ThrottlingException", "x": 1}}, ".error: ThrottlingException has the unknown member 'x'; "),
     ({"error": {"name": "X", "status": "418"}}, '.error.status is "418"; it must be a whole number.'),
     ({"throttled": None}, ".throttled is null; it must be true, or an object with any of message, wording."),
