@@ -47,7 +47,10 @@ def whole(shape: Shape, pick: int = 0, inside: tuple[str, ...] = ()) -> Any:
 
 def whole_input(name: str, service: str, pick: int = 0) -> dict[str, Any]:
     """Return an input of an operation with all members."""
-    found: dict[str, Any] = whole(bedrock.operation(name, service).input_shape, pick)
+    shape = bedrock.operation(name, service).input_shape
+    found: dict[str, Any] = whole(shape, pick)
+    in_path = [each for each, member in shape.members.items() if member.serialization.get("location") == "uri"]
+    found |= {each: found[each] or "a" for each in in_path}  # no path has an empty label
     return {**found, **{each: value for each, value in input_example(name, service).items() if value == b"{}"}}
 
 
