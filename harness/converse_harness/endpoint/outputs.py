@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from http import HTTPStatus
 from typing import Any, Final, TypeAlias
 
 from converse_harness import bedrock
@@ -119,14 +118,19 @@ def check_output(operation: NamedOperation, output: OperationOutput) -> None:
         )
     members = output.members_of(name, service)
     shape = bedrock.operation(name, service).output_shape
-    violations: list[Violation] = []
+    violations = rest.unsendable(bedrock.operation(name, service), members)
     if stream is not None and stream.member in members:
-        violations = _violations_of_events(members[stream.member], stream, service, strict=output.strict)
+        violations += _violations_of_events(members[stream.member], stream, service, strict=output.strict)
     if output.strict:
         others = {key: each for key, each in members.items() if stream is None or key != stream.member}
         given = stream is not None and stream.member in members
         found = bedrock.validate(shape.name, others, of=service)
-        violations += [each for each in found if not (given and stream is not None and _lacks(each, stream.member))]
+        named = {each.steps for each in violations}
+        violations += [
+            each
+            for each in found
+            if each.steps not in named and not (given and stream is not None and _lacks(each, stream.member))
+        ]
     raise_for(violations, shape.name, Argument(name=name))
 
 
@@ -169,7 +173,7 @@ def output_response(reply: Reply, body: OutputBody, occasion: Occasion) -> HttpR
         headers |= invoked_headers(occasion.call, parts.body)
     if body.stream is not None:
         headers.pop("Content-Type", None)  # it is that of an event stream, whatever member has its name
-    absent = ("Content-Type", "Content-Length") if parts.status == HTTPStatus.NO_CONTENT else ()
+    absent = ("Content-Type", "Content-Length") if parts.status in rest.WITHOUT_BODY else ()
     kept = tuple((name, headers.pop(name, value)) for name, value in response.headers if name not in absent)
     return HttpResponse(parts.status, (*kept, *headers.items()), response.chunks)
 

@@ -130,6 +130,7 @@ def test_every_example_is_valid(schema: dict[str, Any], example: object) -> None
 
 AS_BODIES: dict[str, Callable[[object], object]] = {
     **dict.fromkeys(REPLIES, lambda example: {"script": [example]}),
+    "output": lambda example: {"when": [{"operation": "Retrieve", "script": [example]}]},
     "When": lambda example: {"when": [example]},
     "EndlessReply": lambda example: {"always": example},
     "NewFake": lambda example: example,

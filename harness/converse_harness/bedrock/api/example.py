@@ -43,6 +43,11 @@ def output_example(name: str, of: str) -> dict[str, Any]:
     return found
 
 
+def value_example(shape: Shape) -> Any:
+    """Return a value of a shape, with all required members."""
+    return _example(shape, ())
+
+
 def required_example(shape: Shape, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return examples of the required members of a structure that are not given."""
     missing = [name for name in shape.metadata.get("required", ()) if name not in given]

@@ -16,8 +16,10 @@ from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qs
 
+from converse_harness.bedrock.api.checks import FindingKind, Violation, wrong_type
 from converse_harness.bedrock.api.codec import from_json, to_datetime, to_json
 from converse_harness.bedrock.api.service import Operation, Shape, operation, service
+from converse_harness.words import shown
 
 _TARGET: Final = "x-amz-target"
 """The header with the operation's name, in the protocol "json"."""
@@ -122,6 +124,10 @@ _FROM_TEXT: Final[Mapping[str, Callable[[str], Any]]] = {
 """Maps a type of AWS's API model to the function that reads a value in a path, a query or a header."""
 
 
+WITHOUT_BODY: Final = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
+"""The HTTP statuses of answers that have no body."""
+
+
 class ResponseParts(NamedTuple):
     """The parts of the response that carry an output: the status, the headers of members, and the body.
 
@@ -146,6 +152,8 @@ def response_parts(described: Operation, of: str, output: Mapping[str, Any]) -> 
             in_body[name] = value
             continue
         match member.serialization.get("location"):
+            case "header" if value is None:
+                pass
             case "header":
                 headers[member.serialization.get("name", name)] = _to_text(member, value)
             case "statusCode":
@@ -155,15 +163,58 @@ def response_parts(described: Operation, of: str, output: Mapping[str, Any]) -> 
             case _:
                 in_body[name] = value
     carrier = shape.serialization.get("payload")
-    if status == HTTPStatus.NO_CONTENT:
+    if status in WITHOUT_BODY:
         return ResponseParts(status, headers, b"")
     if carrier is None:
         return ResponseParts(status, headers, to_json(shape.name, in_body, of).encode())
+    if isinstance(payload, str) and shape.members[carrier].type_name == "blob":
+        payload = payload.encode("utf-8", "backslashreplace")  # of an output that is not strict
     if isinstance(payload, bytes | bytearray):
         return ResponseParts(status, headers, bytes(payload))
     is_stream = bool(shape.members[carrier].serialization.get("eventstream"))
     body = b"" if payload is None or is_stream else to_json(shape.members[carrier].name, payload, of).encode()
     return ResponseParts(status, headers, body)
+
+
+def unsendable(described: Operation, output: Mapping[str, Any]) -> list[Violation]:
+    """Return what no HTTP response can carry: in a header, in the status, and in the body of a status without one."""
+    shape = described.output_shape
+    found: list[Violation] = []
+    for name, member in shape.members.items():
+        value = output.get(name)
+        match member.serialization.get("location"):
+            case "header" if value is not None and not _IN_HEADER.fullmatch(_to_text(member, value)):
+                header = member.serialization.get("name", name)
+                text = (
+                    f"is {shown(value)}; its place is the HTTP header {header}, which carries printable ASCII without "
+                    f"spaces at its ends (AWS model {member.name})."
+                )
+                found.append(Violation(FindingKind.PATTERN, member.name, text, _IN_HEADER.pattern, (name,)))
+            case "statusCode" if name in output:
+                found += [each.under(name) for each in _wrong_status(described, member.name, value, output)]
+            case _:
+                pass
+    return found
+
+
+_IN_HEADER: Final = re.compile(r"(?:[!-~](?:[ -~]*[!-~])?)?")
+_STATUSES: Final = (200, 599)
+
+
+def _wrong_status(described: Operation, name: str, value: object, output: Mapping[str, Any]) -> list[Violation]:
+    low, high = _STATUSES
+    if type(value) is not int:
+        return [wrong_type(name, "integer", value)]
+    if not low <= value <= high:
+        text = f"is {value}; it is the HTTP status of the answer, from {low} to {high} (AWS model {name})."
+        return [Violation(FindingKind.RANGE, name, text, _STATUSES)]
+    payload = described.output_shape.serialization.get("payload", "")
+    if value in WITHOUT_BODY and output.get(payload):
+        text = (
+            f"is {value}, and an answer with this HTTP status has no body; leave out {payload!r}, or change the status."
+        )
+        return [Violation(FindingKind.RANGE, name, text, _STATUSES)]
+    return []
 
 
 def _to_text(shape: Shape, value: object) -> str:

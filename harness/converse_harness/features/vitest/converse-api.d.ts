@@ -54,8 +54,10 @@ export type Whens = Array<When>;
 export type When = {
   /** The model id, decoded. */
   model?: Pattern;
-  /** The AWS operation. */
+  /** The AWS operation. An operation with `output` replies is named here. */
   operation?: string;
+  /** The Bedrock service that has the operation, for an operation that several services have. */
+  service?: string;
   /** The text of the last user message that has any. */
   last_user_text?: Pattern;
   /** The system text. */
@@ -219,11 +221,14 @@ export type CitedReply = {
   pieces?: Record<string, Array<string>> | null;
 } & Modifiers;
 
-/** Call `reply.output` with members from JSON, whose blobs are base64. */
+/** The answer of an operation other than Converse and ConverseStream. Only a `when` with an operation takes it. */
 export type OutputReply = {
-  /** Call `reply.output` with members from JSON, whose blobs are base64. */
+  /**
+   * The members of the operation's output. Blobs are base64, times are texts in ISO 8601, a stream of events is a list
+   * of events.
+   */
   output: Record<string, any>;
-  /** Whether the name must be one that a request may have; models invent others. Default: true. */
+  /** Whether the members must fit AWS's API model of the operation. Default: true. */
   strict?: boolean;
 } & Modifiers;
 
