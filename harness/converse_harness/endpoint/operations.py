@@ -136,6 +136,8 @@ def labels(operation: str, service: str | None = None) -> tuple[str, ...] | None
     """
     # A generator, so that the control plane's large model is loaded only if it is needed.
     services = _KNOWN if service is None else (service,) if service in bedrock.services() else ()
+    if service is not None and service in services and rest.is_json_protocol(service):
+        return () if operation in bedrock.operations(service) else None
     paths = (path for each in services for path in rest.paths(each))
     return next((tuple(path.pattern.groupindex) for path in paths if path.operation == operation), None)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Protocol, cast, runtime_checkable
 
@@ -310,6 +310,14 @@ class Queue:
         """The operation of the queue's calls; None if the calls are those of Converse and ConverseStream."""
         return None if self.condition is None else self.condition.named
 
+    @property
+    def asked_of_others(self) -> Collection[NamedOperation]:
+        """The operations, other than Converse and ConverseStream, for which the queue was made.
+
+        The queue of a recording overrides this property.
+        """
+        return () if self.operation is None else (self.operation,)
+
     def remove(self, slots: Iterable[Slot]) -> None:
         """Remove some of the queue's slots."""
         taken = {id(slot) for slot in slots}
@@ -445,7 +453,7 @@ class Script:
     @property
     def named(self) -> set[NamedOperation]:
         """The operations, other than Converse and ConverseStream, that queues are for."""
-        return {named for queue in self.conditions if (named := queue.operation) is not None}
+        return {named for queue in (*self.conditions, *self.recordings) for named in queue.asked_of_others}
 
     def for_operation(self, call: Call) -> list[Queue]:
         """Return the queues that have replies and may answer calls of the operation of this call."""

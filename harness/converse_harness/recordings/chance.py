@@ -37,6 +37,9 @@ class Chance(NamedTuple):
 
 
 _SERVICE_ID: Final = Chance("link", "request or answer", "The service, or the client, makes a new id each time.", "#{}")
+_TOKEN: Final = Chance(
+    "link", "request or answer", "The client makes a new one for each call, so that a repeated call counts once.", "#{}"
+)
 _CACHE: Final = Chance(
     "cache",
     "answer",
@@ -61,6 +64,8 @@ CHANCE: Final[Mapping[str, Chance]] = {
     "id": _SERVICE_ID,
     "tool_use_id": _SERVICE_ID,
     "tool_call_id": _SERVICE_ID,
+    "clientToken": _TOKEN,
+    "clientRequestToken": _TOKEN,
     "signature": _SERVICE_ID._replace(why="It is encrypted anew each time.", label="signature {}"),
     "redactedContent": _SERVICE_ID._replace(why="It is encrypted anew each time.", label="redacted {}"),
     "type": Chance("default", "request or answer", "`tool_use` is the default: some models send it, clients drop it."),
@@ -115,6 +120,9 @@ def _names(*, kind: Kind | None = None, where: Where | None = None) -> frozenset
 
 LINKS: Final = _names(kind="link")
 """The members that contain ids which later requests repeat."""
+
+TOKENS: Final = frozenset(name for name, row in CHANCE.items() if row is _TOKEN)
+"""The members that contain a token of one call. A query can have them, too."""
 
 DATES: Final = _names(where="HTTP")
 """The HTTP headers that differ by chance and are in no recording."""

@@ -228,6 +228,7 @@ NEEDED: dict[str, Any] = {
     "tool_use": {"name": "a"},
     "tool_uses": {"uses": ["a"]},
     "cited": ["a"],
+    "output": {},
     "events": [{"throttlingException": {"message": "a"}}],
     "message": [{"text": "a"}],
     "response": [{"throttlingException": {"message": "a"}}],

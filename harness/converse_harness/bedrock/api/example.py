@@ -97,6 +97,7 @@ def _text(shape: Shape) -> str:
     if expression is None or expression.fullmatch(usual):
         return usual
     try:
+        low = max(low, 1)  # an empty text in a path would be no text
         candidates = matching(f"^(?:{expression.pattern})$", low)
         found = next((text for text in candidates if low <= len(text) <= most and expression.fullmatch(text)), usual)
     except PatternTooHard:

@@ -159,7 +159,7 @@ def import_cassette(
     for answer in saved:
         sent = Request("POST", path_of(answer, model_id), (), b"")
         pieces = [(piece, 0.0) for piece in answer.pieces]
-        captured = CapturedExchange(sent, answer.operation, status=answer.status, pieces=pieces, any_request=True)
+        captured = CapturedExchange(sent, answer.operation, answer.status, pieces=pieces, any_request=True)
         tracks.add(captured, answer.headers, reserialised=True)
     for number, interaction in enumerate([] if saved else read_cassette(source), 1):
         before = len(tracks.captured)
@@ -266,7 +266,7 @@ def _take(interaction: Interaction, hosts: Hosts, tracks: _Tracks) -> None:
     tracks.room -= 0 if plain is body else len(plain)
     pieces = [(piece, 0.0) for piece in pieces_of(plain)]
     tracks.add(
-        CapturedExchange(sent, known.operation, known.service, status, pieces=pieces),
+        CapturedExchange(sent, known.operation, status, pieces=pieces, service=known.service),
         headers,
         reserialised=reserialised,
     )

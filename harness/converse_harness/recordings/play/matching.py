@@ -24,7 +24,7 @@ from converse_harness.json_values import (
     object_of,
     objects_of,
 )
-from converse_harness.recordings.chance import APPLICATION, LINKS
+from converse_harness.recordings.chance import APPLICATION, LINKS, TOKENS
 from converse_harness.recordings.format.exchanges import RecordedExchange
 from converse_harness.recordings.format.lines import FORMS, request_members
 from converse_harness.recordings.format.media import request_by_digest
@@ -194,7 +194,7 @@ def asked_by(call: Call) -> MatchKey:
     return _without_auto(
         call.operation or f"{request.method} {path}",
         {**other_service(call.service), **call.path_params},
-        query,
+        _without_tokens(query),
         {name.lower(): value for name, value in call.headers.items() if name.startswith(MEMBER_HEADERS)},
         call.body or _as_read(call.operation, request_members(call.raw) if call.raw else {}),
     )
@@ -206,10 +206,19 @@ def asked_in(exchange: RecordedExchange) -> MatchKey:
     return _without_auto(
         exchange.operation,
         exchange.labels,
-        str(line.get("query", "")),
+        _without_tokens(str(line.get("query", ""))),
         {name.lower(): value for name, value in line.get("headers", {}).items()},
         _as_read(exchange.operation, line),
     )
+
+
+def _without_tokens(query: str) -> str:
+    """Return a query without the tokens that no two calls share.
+
+    >>> _without_tokens("clientToken=4bbf8cb9-dd56-4024-977b&maxResults=5")
+    'maxResults=5'
+    """
+    return "&".join(each for each in query.split("&") if each.partition("=")[0] not in TOKENS)
 
 
 def _without_auto(*parts: Any) -> MatchKey:

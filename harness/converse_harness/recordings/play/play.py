@@ -15,6 +15,7 @@ from traceback import extract_tb
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from converse_harness.endpoint.call import Call
+from converse_harness.endpoint.operations import NamedOperation
 from converse_harness.endpoint.script import Deferred, Missed, Queue, Slot
 from converse_harness.errors import MaskedSecretWarning, ReplyError
 from converse_harness.recordings.format.exchanges import RecordedExchange, RecordedSession, reply_of
@@ -316,6 +317,19 @@ class Playing(Queue):
     def runs_functions(self) -> bool:
         """Whether the user's function `match` decides which exchange answers a call."""
         return callable(self.recording.match)
+
+    @property
+    def asked_of_others(self) -> Collection[NamedOperation]:
+        """The recorded operations of services that the lines of their calls name."""
+        return self._asked_of_others
+
+    @cached_property
+    def _asked_of_others(self) -> frozenset[NamedOperation]:
+        return frozenset(
+            NamedOperation(service, each.operation)
+            for each in self.recording.exchanges
+            if (service := each.labels.get("service")) is not None
+        )
 
     def number_of(self, slot: Slot) -> int:
         """Return the index of a slot's exchange in the recording."""

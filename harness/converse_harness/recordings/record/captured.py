@@ -57,7 +57,6 @@ class CapturedExchange:
 
     request: Request
     operation: str | None = None
-    service: str = bedrock.SERVICE
     status: int = 0
     headers: tuple[tuple[str, str], ...] = ()
     head_at: float = 0.0
@@ -68,6 +67,7 @@ class CapturedExchange:
     running: bool = False
     any_request: bool = False
     """True if only the answer is known, and of the request at most the path with the model id."""
+    service: str = bedrock.SERVICE
     lines: list[Line] = field(default_factory=list[Line], init=False)
     """The lines that `keep_lines` has made; empty before."""
 

@@ -367,7 +367,7 @@ class SessionWriter:
 
     def forward(self, call: Call) -> ForwardedExchange:
         """Register a call that will be forwarded."""
-        captured = CapturedExchange(call.request, call.operation, call.service, running=True)
+        captured = CapturedExchange(call.request, call.operation, running=True, service=call.service)
         with self._lock:
             self.captured.append(captured)
         call.keep(CapturedExchange, captured)
