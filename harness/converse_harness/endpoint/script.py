@@ -443,9 +443,17 @@ class Script:
         return [(queue, slot) for slot in added]
 
     @property
-    def named(self) -> set[NamedOperation]:
-        """The operations, other than Converse and ConverseStream, that queues are for."""
-        return {named for queue in self.conditions if (named := queue.operation) is not None}
+    def named(self) -> list[NamedOperation]:
+        """The operations, other than Converse and ConverseStream, that queues are for.
+
+        They have the order of the script; those that have an answer left come first.
+        """
+        left: dict[NamedOperation, bool] = {}
+        for queue in self.conditions:
+            named = queue.operation
+            if named is not None:
+                left[named] = left.get(named, False) or any(slot.left for slot in queue.slots)
+        return sorted(left, key=lambda named: left[named], reverse=True)
 
     def for_operation(self, call: Call) -> list[Queue]:
         """Return the queues that have replies and may answer calls of the operation of this call."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import permutations
 from typing import Any
 
 import httpx
@@ -15,6 +16,8 @@ ARN = "arn:aws:bedrock-agentcore:us-east-1:123456789012:runtime/ü a"
 IN_PATH = "arn%3Aaws%3Abedrock-agentcore%3Aus-east-1%3A123456789012%3Aruntime%2F%C3%BC%20a"
 LITERAL = IN_PATH.replace("%3A", ":")
 KEYSTONE = "AmazonBedrockKeystoneRuntimeService.GetDataAutomationStatus"
+TAGGED = ("bedrock-agent", "bedrock-agent-runtime", "bedrock-agentcore-control")
+"""Services with the path /tags/{resourceArn}."""
 REQUESTS: dict[str, tuple[str, str, str, str, dict[str, Any], dict[str, Any]]] = {
     "body": (
         "bedrock-agent-runtime",
@@ -118,3 +121,15 @@ def test_the_lines_of_an_agent_with_a_token() -> None:
             assert [line for line in answer.iter_lines() if line] == ["data: one", "data: two"]
         assert fake.calls.all[0].params["payload"] == b'{"prompt":"hi"}'
         assert "of-a-user" not in str(fake.calls.all[0].headers)
+
+
+@pytest.mark.needs_os
+@pytest.mark.parametrize("services", [*permutations(TAGGED)])
+def test_one_path_of_several_services_means_them_in_the_order_of_the_script(
+    server: ConverseServer, services: tuple[str, ...]
+) -> None:
+    with server.script() as fake:
+        for service in services:
+            fake.on_operation("ListTagsForResource", {"tags": {"of": service}}, service=service)
+        came = [httpx.get(f"{fake.url}/tags/{IN_PATH}").json() for _ in services]
+        assert came == [{"tags": {"of": service}} for service in services]

@@ -144,16 +144,16 @@ def test_inputs_and_outputs_with_all_their_members(sdk: Sdk, fake: ServerFake, s
         check(fake.calls.all[-1].params, params)
 
 
-def test_a_streaming_body_and_its_headers(sdk: Sdk, fake: ServerFake) -> None:
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_streaming_body_and_its_headers(sdk: Sdk, fake: ServerFake, protocol: str) -> None:
     output = {"contentType": "text/event-stream", "runtimeSessionId": "a", "response": b"data: 1\n\ndata: \xff\n\n"}
     fake.on_operation("InvokeAgentRuntime", output, {"contentType": "text/plain", "statusCode": 204})
-    params = {"agentRuntimeArn": ARN, "payload": b"\0\xff", "accept": "*/*", "qualifier": "a b/ü"}
-    answer = sdk.call(fake.url, CORE, "InvokeAgentRuntime", params)
+    params = {"agentRuntimeArn": ARN, "payload": b"\0\xff", "runtimeUserId": "Zürich", "qualifier": "a b/ü"}
+    answer = sdk.call(fake.url, CORE, "InvokeAgentRuntime", params, protocol=protocol)
     assert (answer["error"], answer["output"]) == (None, {**output, "statusCode": 200})
     assert {**fake.calls.all[0].params, **params} == fake.calls.all[0].params
-    answer = sdk.call(fake.url, CORE, "InvokeAgentRuntime", params)
-    assert answer["error"] is None
-    assert answer["output"]["statusCode"] == 204
+    answer = sdk.call(fake.url, CORE, "InvokeAgentRuntime", params, protocol=protocol)
+    assert (answer["error"], answer["output"]["statusCode"]) == (None, 204)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
