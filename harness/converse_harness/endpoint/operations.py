@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
@@ -68,7 +68,7 @@ def other_service(service: str) -> dict[str, str]:
     return {} if service in _KNOWN else {"service": service}
 
 
-def any_route(request: Request, scripted: Collection[NamedOperation] = ()) -> Route | None:
+def any_route(request: Request, scripted: Sequence[NamedOperation] = ()) -> Route | None:
     """Return the operation of any Bedrock service that a request means; None if there is none.
 
     If it can mean several, it means the first of those in `scripted`, if any. The large models of services that the
@@ -76,7 +76,8 @@ def any_route(request: Request, scripted: Collection[NamedOperation] = ()) -> Ro
     """
     known = dict.fromkeys((bedrock.SERVICE, bedrock.CONTROL_PLANE, *(each.service for each in scripted)))
     found = routes(request, known) or routes(request, bedrock.services())
-    meant = (each for each in found if NamedOperation(each.service, each.operation) in scripted)
+    of_names = {NamedOperation(each.service, each.operation): each for each in found}
+    meant = (of_names[named] for named in scripted if named in of_names)
     return next(meant, next(iter(found), None))
 
 

@@ -451,9 +451,16 @@ class Script:
         return [(queue, slot) for slot in added]
 
     @property
-    def named(self) -> set[NamedOperation]:
-        """The operations, other than Converse and ConverseStream, that queues are for."""
-        return {named for queue in (*self.conditions, *self.recordings) for named in queue.asked_of_others}
+    def named(self) -> list[NamedOperation]:
+        """The operations, other than Converse and ConverseStream, that queues are for.
+
+        They have the order of the script; those that have an answer left come first.
+        """
+        left: dict[NamedOperation, bool] = {}
+        for queue in (*self.conditions, *self.recordings):
+            for named in queue.asked_of_others:
+                left[named] = left.get(named, False) or queue in self.recordings or any(s.left for s in queue.slots)
+        return sorted(left, key=lambda named: left[named], reverse=True)
 
     def for_operation(self, call: Call) -> list[Queue]:
         """Return the queues that have replies and may answer calls of the operation of this call."""

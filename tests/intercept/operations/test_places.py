@@ -95,3 +95,14 @@ def test_a_status_without_a_body_leaves_the_connection_whole() -> None:
         with pytest.raises(ClientError) as error:
             invoke(fake.url)
         assert error.value.response["ResponseMetadata"]["HTTPStatusCode"] == 500
+
+
+@pytest.mark.needs_os
+@pytest.mark.parametrize("user", ["a b", "Zürich", "日本"])
+def test_a_header_of_a_request_is_known_as_it_was_given(user: str) -> None:
+    params = {**input_example("InvokeAgentRuntime", AGENTCORE), "runtimeUserId": user}
+    with fake_converse() as fake, ConverseServer() as server, server.script() as other:
+        for opened, url in ((fake, None), (other, other.url)):
+            opened.on_operation("InvokeAgentRuntime", AGENT)
+            ask(AGENTCORE, "InvokeAgentRuntime", params, endpoint_url=url)
+            assert opened.calls.all[0].params["runtimeUserId"] == user

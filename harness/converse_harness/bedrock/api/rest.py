@@ -90,7 +90,7 @@ def params_of(
                     [_from_text(each.member, text) for text in several] if is_list else _from_text(each, several[-1])
                 )
             case "header" if in_http.lower() in headers:
-                found[name] = _from_text(each, headers[in_http.lower()])
+                found[name] = _from_text(each, _header_text(headers[in_http.lower()]))
             case _ if name == payload and each.type_name == "blob":
                 found[name] = raw
             case _ if name == payload and raw:
@@ -98,6 +98,16 @@ def params_of(
             case _:
                 pass
     return found if payload else {**found, **from_json(shape.name, body, of)}
+
+
+def _header_text(text: str) -> str:
+    """Return the text of a header. boto3 sends headers in UTF-8, and servers read headers as Latin-1."""
+    if text.isascii():
+        return text
+    try:
+        return text.encode("latin-1").decode()
+    except UnicodeError:
+        return text
 
 
 def _from_text(shape: Shape, text: str) -> Any:

@@ -23,17 +23,23 @@ LIMIT = 60.0
 
 
 class Node:
-    """The process of client.mjs; it asks one question at a time."""
+    """The process of a program, client.mjs by itself; it asks one question at a time."""
 
     protocol = ""
     """What the client of the last question says that it speaks, if it knows."""
 
-    def __init__(self, folder: Path, environ: Mapping[str, str] | None = None, limit: float = LIMIT) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        environ: Mapping[str, str] | None = None,
+        limit: float = LIMIT,
+        script: str = "client.mjs",
+    ) -> None:
         self._limit = limit
         self._inherits = environ is not None
         self._environ = environ
-        self._script = folder / "client.mjs"
-        self._errors = (folder / "stderr.txt").open("w+", encoding="utf-8")
+        self._script = folder / script
+        self._errors = (folder / f"{script}.stderr.txt").open("w+", encoding="utf-8")
         self._process = self._start()
 
     def _start(self) -> subprocess.Popen[str]:
@@ -63,7 +69,7 @@ class Node:
         """Ask with one client, which is told these variables first."""
         self._say(client, environ, operation, leaveAt=leave_at)
         while True:
-            said = self._read()
+            said = self.read()
             if "result" not in said:
                 on_piece()
                 continue
@@ -87,7 +93,7 @@ class Node:
         """
         usual = {**environ, "AWS_MAX_ATTEMPTS": None}
         self._say(client, usual, operation, request, patience=1000 * patience)
-        handed: dict[str, Any] = self._read()["handedOut"]
+        handed: dict[str, Any] = self.read()["handedOut"]
         return handed
 
     def _say(
@@ -98,11 +104,15 @@ class Node:
         request: Mapping[str, Any] = REQUEST,
         **more: object,
     ) -> None:
-        question = {"client": client, "environ": environ, "operation": operation, "request": request, **more}
+        self.say({"client": client, "environ": environ, "operation": operation, "request": request, **more})
+
+    def say(self, question: Mapping[str, Any]) -> None:
+        """Write a line to the process."""
         assert self._process.stdin is not None
         print(json.dumps(question), file=self._process.stdin, flush=True)
 
-    def _read(self) -> dict[str, Any]:
+    def read(self) -> dict[str, Any]:
+        """Return the next line of the process."""
         assert self._process.stdout is not None
         watchdog = threading.Timer(self._limit, self._process.kill)
         watchdog.start()
@@ -114,7 +124,9 @@ class Node:
             self._stop()
             self._process = self._start()
             self._errors.seek(0)
-            pytest.fail(f"client.mjs ended, or said nothing for {self._limit:.0f} s. Its errors: {self._errors.read()}")
+            pytest.fail(
+                f"{self._script.name} ended, or said nothing for {self._limit:.0f} s. Its errors: {self._errors.read()}"
+            )
         said: dict[str, Any] = json.loads(line)
         return said
 
@@ -131,18 +143,19 @@ class Node:
 
 
 def folder_with_packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the packages and client.mjs, in which a .mjs file can be run."""
+    """A folder with the packages and the programs, in which a .mjs file can be run."""
     return with_packages(tmp_path_factory.mktemp("node"))
 
 
 def with_packages(folder: Path) -> Path:
-    """Put the packages and client.mjs into an empty folder, and return it."""
+    """Put the packages and the programs into an empty folder, and return it."""
     if shutil.which("node") is None:
         pytest.fail("These tests need Node.js 20 or newer, and there is no `node` on the PATH.")
     if not PACKAGES.is_dir():
         pytest.fail(f"These tests need the packages of {HERE / 'package-lock.json'}: run `npm ci` beside it.")
     (folder / "node_modules").symlink_to(PACKAGES.resolve(), target_is_directory=True)
-    shutil.copy(HERE / "client.mjs", folder)
+    for name in ("client.mjs", "operations.mjs"):
+        shutil.copy(HERE / name, folder)
     return folder
 
 

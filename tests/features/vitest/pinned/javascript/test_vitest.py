@@ -366,7 +366,16 @@ const replies: Reply[] = [
 ];
 const body: NewFake = {
   script: replies,
-  when: [{ model: "*haiku*", last_user_text: { regex: "rain" }, turn: 1, always: { text: "cheap" } }],
+  when: [
+    { model: "*haiku*", last_user_text: { regex: "rain" }, turn: 1, always: { text: "cheap" } },
+    { operation: "Retrieve", script: [{ output: { retrievalResults: [] }, times: 2 }, { throttled: true }] },
+    { operation: "ListSessions", service: "bedrock-agentcore", always: { output: {}, strict: false } },
+    {
+      operation: "InvokeAgent",
+      service: "bedrock-agent-runtime",
+      script: [{ output: { completion: [] }, fails_after: { events: 0, exception: "throttlingException" } }],
+    },
+  ],
   always: { text: "a" },
   unused: "allow",
   rules: "off",
@@ -419,6 +428,16 @@ const wrong: NewFake[] = [
   { when: [{ modl: "*haiku*", always: { text: "a" } }] },
   // @ts-expect-error a list
   { when: { turn: 1 } },
+  // @ts-expect-error an output is an object
+  { when: [{ operation: "Retrieve", script: [{ output: "hi" }] }] },
+  // @ts-expect-error an output has its members inside
+  { when: [{ operation: "Retrieve", script: [{ retrievalResults: [] }] }] },
+  // @ts-expect-error a member beside an output that there is not
+  { when: [{ operation: "Retrieve", script: [{ output: {}, service: "bedrock-agent-runtime" }] }] },
+  // @ts-expect-error a service is a string
+  { when: [{ operation: "Retrieve", service: 5, always: { output: {} } }] },
+  // @ts-expect-error a condition that there is not
+  { when: [{ operation: "Retrieve", services: "bedrock-agent-runtime", always: { output: {} } }] },
 ];
 void wrong;
 
