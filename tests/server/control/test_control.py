@@ -175,6 +175,7 @@ def test_a_call_tells_everything(client: Client) -> None:
     assert call == {
         "number": 1,
         "operation": "ConverseStream",
+        "service": "bedrock-runtime",
         "modelId": "us.amazon.nova-lite-v1:0",
         "attempt": 1,
         "turn": 1,

@@ -688,8 +688,10 @@ export type CallList = {
 export type Call = {
   /** From 1. */
   number: number;
-  /** The AWS operation; null where the path is none of Bedrock Runtime's. */
+  /** The AWS operation; null where the path is none of Bedrock's. */
   operation: string | null;
+  /** The Bedrock service that has the operation, by its name in botocore. */
+  service: string;
   /** The model id, decoded; empty where there is none. */
   modelId: string;
   /** Which attempt of the client's own retries, from 1. */

@@ -268,6 +268,7 @@ def _selected(operation: str | None, calls: Calls) -> Calls:
 _COPIED: Final[Mapping[str, str]] = {
     "number": "number",
     "operation": "operation",
+    "service": "service",
     "modelId": "model_id",
     "attempt": "attempt",
     "turn": "turn",
