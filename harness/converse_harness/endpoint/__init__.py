@@ -215,7 +215,9 @@ class Endpoint:
 
     def receive(self, request: Request, *, operation: str | None = None, service: str | None = None) -> Call:
         """Parse a request, append the resulting Call to `calls`, and return it."""
-        name, path_params, of = self._route(request, operation, service)
+        is_usual = service is None or service == bedrock.SERVICE
+        found = operations.find(request.method, request.target, bedrock.SERVICE) if is_usual else None
+        name, path_params, of = found or self._in_other_service(request, operation, service)
         items = self._reader.read(name, request.body) if name in SCRIPTED else None
         malformed = None
         if items is None:
@@ -232,16 +234,13 @@ class Endpoint:
         self.calls.append(call)
         return call
 
-    def _route(self, request: Request, operation: str | None, service: str | None) -> AskedOperation:
-        """Return the operation of a request, the parameters in its path, and its service. A known service counts."""
-        if service is not None and service != bedrock.SERVICE:
-            known = service in bedrock.services()
-            found = operations.find(request.method, request.target, service, operation) if known else None
-            return found or (operation, {}, service)
-        found = operations.find(request.method, request.target, bedrock.SERVICE)
-        if found is None and service is None:
-            found = operations.any_route(request, self.script.named)
-        return found or (operation, {}, bedrock.SERVICE)
+    def _in_other_service(self, request: Request, operation: str | None, service: str | None) -> AskedOperation:
+        """Return the operation of a request whose path is none of Bedrock Runtime's. A known service counts."""
+        if service is None:
+            return operations.any_route(request, self.script.named) or (operation, {}, bedrock.SERVICE)
+        known = service != bedrock.SERVICE and service in bedrock.services()
+        found = operations.find(request.method, request.target, service, operation) if known else None
+        return found or (operation, {}, service)
 
     def fail(self, call: Call, error: Exception, source: Slot | Exchange | None = None) -> AnsweredExchange:
         """Answer with an HTTP error, because a function of the user raised `error`; add `error` to `problems`.
@@ -381,8 +380,9 @@ class Endpoint:
         if refusal is not None and isinstance(reply.plan.body, ErrorBody):
             # The message that Bedrock has sent takes the place of the one that the rule predicts.
             self.wants(call, refusal._replace(message=str(reply.plan.body.members.get("message", ""))))
-        for instead in self._on.instead if not isinstance(reply.plan.body, OutputBody) else ():
-            reply = instead(call, reply)
+        for instead in self._on.instead:
+            if not isinstance(reply.plan.body, OutputBody):
+                reply = instead(call, reply)
         reply.plan.check_sendable(self.transport)
         check_answer(call.operation, reply)
         return reply

@@ -94,7 +94,7 @@ def server() -> Iterator[ConverseServer]:
 @pytest.mark.parametrize("name", REQUESTS)
 def test_a_request_to_the_server(server: ConverseServer, name: str) -> None:
     service, operation, method, path, options, params = REQUESTS[name]
-    with server.script() as fake:
+    with server.script(rules="off") as fake:
         fake.on_operation(operation, output_example(operation, service), service=service)
         assert httpx.request(method, fake.url + path, **options).is_success
         assert [(call.service, call.params) for call in fake.calls.of(operation)] == [(service, params)]
@@ -104,7 +104,7 @@ def test_a_request_to_the_server(server: ConverseServer, name: str) -> None:
 def test_a_request_to_the_host_of_the_service(name: str) -> None:
     service, operation, method, path, options, params = REQUESTS[name]
     headers = {**options.get("headers", {}), "authorization": "Bearer of-a-user"}
-    with fake_converse() as fake:
+    with fake_converse(rules="off") as fake:
         fake.on_operation(operation, output_example(operation, service), service=service)
         url = f"https://{service}.eu-central-1.amazonaws.com{path}"
         assert httpx.request(method, url, **{**options, "headers": headers}).is_success
@@ -113,7 +113,7 @@ def test_a_request_to_the_host_of_the_service(name: str) -> None:
 
 def test_the_lines_of_an_agent_with_a_token() -> None:
     body = b"data: one\n\ndata: two\n\n"
-    with fake_converse() as fake, httpx.Client(headers={"authorization": "Bearer of-a-user"}) as client:
+    with fake_converse(rules="off") as fake, httpx.Client(headers={"authorization": "Bearer of-a-user"}) as client:
         fake.on_operation("InvokeAgentRuntime", {"contentType": "text/event-stream", "response": body})
         url = f"https://bedrock-agentcore.us-east-1.amazonaws.com/runtimes/{IN_PATH}/invocations"
         with client.stream("POST", url, json={"prompt": "hi"}) as answer:
@@ -128,7 +128,7 @@ def test_the_lines_of_an_agent_with_a_token() -> None:
 def test_one_path_of_several_services_means_them_in_the_order_of_the_script(
     server: ConverseServer, services: tuple[str, ...]
 ) -> None:
-    with server.script() as fake:
+    with server.script(rules="off") as fake:
         for service in services:
             fake.on_operation("ListTagsForResource", {"tags": {"of": service}}, service=service)
         came = [httpx.get(f"{fake.url}/tags/{IN_PATH}").json() for _ in services]
