@@ -175,9 +175,10 @@ def test_an_error_by_its_name(
     assert (said["name"], said["message"], said["status"], said["isOwn"]) == (error, "Not now.", status, True)
 
 
-def test_services_with_the_same_path_are_told_apart(sdk: Sdk, fake: ServerFake) -> None:
+def test_services_with_the_same_path_are_told_apart(sdk: Sdk, converse_server: ConverseServer) -> None:
     """By the name in the signature, and where this is the same by what is scripted."""
     services = (AGENT, "bedrock-agentcore-control")
+    fake = converse_server.script(rules="off")  # one ARN for three services
     for service in services:
         fake.on_operation("ListTagsForResource", {"tags": {"of": service}}, service=service)
     for service in reversed(services):
