@@ -219,7 +219,7 @@ DAMAGED: dict[str, tuple[str, int, str]] = {
         2,
         (
             'the key "modelid" is not known; did you mean "modelId"? It is a call, with call, '
-            "operation, method, path, query, headers, faults, masked, anyRequest, parts, request, requestText, "
+            "operation, service, method, path, query, headers, faults, masked, anyRequest, parts, request, requestText, "
             "requestBase64, modelId."
         ),
     ),

@@ -39,7 +39,7 @@ def test_a_drawn_output_is_what_the_client_returns(name: str) -> None:
     @as_drawn(1)
     @given(outputs)
     def holds(output: dict[str, Any]) -> None:
-        with fake_converse() as fake:
+        with fake_converse(rules="off") as fake:
             fake.on_operation(name, output, service=service)
             answer = getattr(client, bedrock.method_of(name))(**arguments)
             del answer["ResponseMetadata"]
