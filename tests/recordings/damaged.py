@@ -210,8 +210,8 @@ DAMAGED: dict[str, tuple[str, int, str]] = {
         2,
         (
             'the key "fault" is not known; did you mean "faults"? It is a call, with call, operation,'
-            " method, path, query, headers, faults, masked, anyRequest, parts, request, requestText, requestBase64,"
-            " modelId."
+            " service, method, path, query, headers, faults, masked, anyRequest, parts, request, requestText,"
+            " requestBase64, modelId."
         ),
     ),
     "unknown label": (
@@ -219,8 +219,8 @@ DAMAGED: dict[str, tuple[str, int, str]] = {
         2,
         (
             'the key "modelid" is not known; did you mean "modelId"? It is a call, with call, '
-            "operation, service, method, path, query, headers, faults, masked, anyRequest, parts, request, requestText, "
-            "requestBase64, modelId."
+            "operation, service, method, path, query, headers, faults, masked, anyRequest, parts, request, "
+            "requestText, requestBase64, modelId."
         ),
     ),
     "no label": (
