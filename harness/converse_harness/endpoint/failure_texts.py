@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from converse_harness import bedrock
-from converse_harness.bedrock.api.example import output_example
 from converse_harness.bedrock.rules import Refusal, Verdict
 from converse_harness.endpoint.call import SCRIPTED, CacheOfCall, Call, FitOfCall
 from converse_harness.endpoint.operations import NamedOperation
@@ -223,6 +222,8 @@ def _not_scripted(call: Call, operation: str) -> UnexpectedCall:
     refused = no_handler(named) if operation in bedrock.operations(call.service) else _NOT_KNOWN.format(named=named)
     if refused is not None:
         return UnexpectedCall(mask(f"{operation} is not answered.\n\n{_arrived([call])}\n\n{refused}"))
+    from converse_harness.bedrock.api.example import output_example  # few tests need it
+
     output = output_example(operation, call.service)
     handled = (
         "Answer it once, with the members of its output, for instance:\n"
