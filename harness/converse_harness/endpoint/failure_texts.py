@@ -362,9 +362,14 @@ def transcript(calls: Sequence[Call]) -> str:
         if call.answered.waited:
             lines.append(f"    waited   {call.answered.waited:.2f} s before the next attempt, skipped")
         for event, at in call.events:
-            body = json.dumps(event, ensure_ascii=False, default=lambda value: f"<{len(value)} bytes>")
+            body = json.dumps(event, ensure_ascii=False, default=_as_json)
             lines.append(f"    {1000 * at:7.1f} ms  {body}")
     return mask("\n".join(lines))
+
+
+def _as_json(value: object) -> str:
+    """Return a text for a value that JSON does not have: the number of bytes, or a time as `str` writes it."""
+    return f"<{counted(len(value), 'byte')}>" if isinstance(value, bytes) else str(value)
 
 
 def _column(title: str, rows: Sequence[tuple[str, str]]) -> str:
