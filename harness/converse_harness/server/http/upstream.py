@@ -218,7 +218,7 @@ class Upstream:
 
 def _headers_of(asked: Route) -> frozenset[str]:
     """Return the names, in lower case, of the headers with members of the operation's input."""
-    if asked.operation is None or asked.operation not in bedrock.operations(asked.service):
+    if asked.operation not in bedrock.operations(asked.service):
         return frozenset()
     members = bedrock.operation(asked.operation, asked.service).input_shape.members.values()
     found = [each.serialization for each in members if each.serialization.get("location") == "header"]
