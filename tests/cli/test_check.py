@@ -154,6 +154,32 @@ def test_an_operation_that_is_gone(capsys: pytest.CaptureFixture[str]) -> None:
     assert "ConverseTwice" in gone
 
 
+def test_a_request_of_another_service_is_held_to_its_model(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = {"call": 1, "operation": "Retrieve", "service": "bedrock-agent-runtime", "knowledgeBaseId": "KB12345678"}
+    answered = {"t": 3, "status": 200, "body": {"retrievalResults": []}}
+    assert said(capsys, HEADER, {**asked, "request": {"retrievalQuery": {"text": "hi"}}}, answered) == []
+    (found,) = said(capsys, HEADER, {**asked, "request": {"query": {"text": "hi"}}}, answered)[:1]
+    assert found.startswith("x.jsonl:2: stale: the request: the RetrieveRequest ")
+
+
+@pytest.mark.parametrize(
+    ("type_", "status", "said_of_it"),
+    [
+        ("BadGatewayException", 502, None),
+        ("ThrottlingException", 429, None),
+        ("BadGatewayException", 400, "BadGatewayException has status 502, not 400"),
+        ("ModelTimeoutException", 408, "AWS's API model has no error"),
+    ],
+)
+def test_an_error_of_another_service_is_held_to_its_model(
+    capsys: pytest.CaptureFixture[str], type_: str, status: int, said_of_it: str | None
+) -> None:
+    asked = {"call": 1, "operation": "Rerank", "service": "bedrock-agent-runtime", "request": {}}
+    found = said(capsys, HEADER, asked, {"t": 3, "status": status, "type": type_, "body": {"message": "no"}})
+    assert len(found) == (said_of_it is not None)
+    assert not found or found[0].startswith(f"x.jsonl:3: illegal: {said_of_it}")
+
+
 @pytest.mark.parametrize(
     ("request_", "said_of_it"),
     [

@@ -223,17 +223,40 @@ def test_one_call_more_than_answers_says_what_to_add() -> None:
     assert 'Add an answer: converse.on_operation("InvokeModel", ..., {...}).' in said
 
 
-def test_where_no_condition_matches_the_nearest_comes_first() -> None:
+def test_where_no_condition_matches_each_says_why() -> None:
     def write(fake: Fake) -> None:
-        fake.when(operation="InvokeModel", model="cohere.*", turn=2).always(vector(1))
+        fake.when(operation="InvokeModel", model="cohere.*").always(vector(1))
         fake.when(operation="InvokeModel", model="amazon.titan").always(vector(2))
         fake.when(operation="ApplyGuardrail").always(reply.throttled())
 
     said = problem(write)
     assert said.startswith("call 1, InvokeModel, has no answer: no condition matches.")
     first, second = re.findall(r"no match: (.*)", said)
-    assert first == f"model is \"{TITAN}\" (a string is a glob of the whole text: model='*amazon.titan*')"
-    assert second == f'model is "{TITAN}", turn is 1'
+    assert first == f'model is "{TITAN}"'
+    assert second == f"model is \"{TITAN}\" (a string is a glob of the whole text: model='*amazon.titan*')"
+
+
+@pytest.mark.parametrize("part", [{"turn": 1}, {"last_user_text": "*"}, {"system": "*"}, {"tool": "*"}])
+@pytest.mark.parametrize("operation", ["InvokeModel", "Retrieve", "ApplyGuardrail"])
+def test_a_part_about_conversations_is_refused_for_calls_without_one(operation: str, part: Any) -> None:
+    (name,) = part
+    with fake_converse() as fake, pytest.raises(ReplyError) as error:
+        fake.when(operation=operation, **part)
+    assert str(error.value).startswith(f"when({name}={part[name]!r}): the calls of {operation} have no conversation. ")
+    assert f'when(lambda call: call.params[...] == ..., operation="{operation}")' in str(error.value)
+
+
+@pytest.mark.parametrize("operation", ["Retrieve", "ApplyGuardrail", "ListFoundationModels"])
+def test_a_model_is_refused_for_calls_without_one(operation: str) -> None:
+    with fake_converse() as fake, pytest.raises(ReplyError, match=f"the calls of {operation} have no model id"):
+        fake.when(operation=operation, model="*")
+
+
+def test_parts_that_the_calls_of_an_operation_have() -> None:
+    with fake_converse() as fake:
+        fake.when(operation="CountTokens", model="*", turn=1, last_user_text="*").always(reply.throttled())
+        fake.when(operation="InvokeModel", model="*").always(vector(1))
+        assert not fake.calls
 
 
 def test_a_retry_that_is_not_scripted_says_so() -> None:

@@ -223,17 +223,19 @@ def _stale_request(exchange: RecordedExchange) -> Iterator[str]:
     if "operation" not in exchange.call or exchange.head.get("status", 500) >= 400 or not exchange.request:
         return
     try:
-        if bedrock.CONTROL_PLANE in bedrock.services_of(exchange.operation):
+        service = exchange.service
+        if service == bedrock.CONTROL_PLANE:
             return  # such requests are not checked
-        shape = bedrock.operation(exchange.operation).input_shape
+        shape = bedrock.operation(exchange.operation, service).input_shape
         if "payload" in shape.serialization:
             return
-        request = bedrock.from_json(shape.name, bedrock.read_json(shape.name, exchange.request, recorded=True))
+        parsed = bedrock.read_json(shape.name, exchange.request, recorded=True, of=service)
+        request = bedrock.from_json(shape.name, parsed, service)
     except (bedrock.NotInModel, DamagedData) as error:
         yield str(error)
         return
     elsewhere = {member for member, each in shape.members.items() if "location" in each.serialization}
-    for violation in bedrock.validate(shape.name, request):
+    for violation in bedrock.validate(shape.name, request, of=service):
         in_path = violation.kind is FindingKind.REQUIRED and not violation.steps and violation.limit in elsewhere
         # A recording may contain shortened media, which are not valid base64. This is not reported.
         is_media = violation.kind is FindingKind.TYPE and "bytes" in violation.steps

@@ -403,7 +403,7 @@ class Endpoint:
         if recorded or call.operation in SCRIPTED or self.script.for_operation(call):
             error, problem = "ValidationException", failure_texts.unexpected_call(self.script, call)
         else:
-            error, problem = "UnknownOperationException", failure_texts.unknown_operation(call)
+            error, problem = "UnknownOperationException", failure_texts.unknown_operation(self.script, call)
             if gets_no_answer(call):
                 self.problems.append(problem)
                 return no_answer(call, self._request_id(call))

@@ -16,8 +16,8 @@ from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 from converse_harness import bedrock
 from converse_harness.endpoint import operations
-from converse_harness.endpoint.call import SCRIPTED, Call
-from converse_harness.endpoint.operations import NamedOperation
+from converse_harness.endpoint.call import CONVERSATIONS, SCRIPTED, Call
+from converse_harness.endpoint.operations import NamedOperation, labels
 from converse_harness.endpoint.outputs import named_operation
 from converse_harness.errors import Advice, Argument, ReplyError, quoted_whole
 from converse_harness.reply.body import OutputBody, shorten
@@ -54,6 +54,9 @@ The parts are checked in this order.
 
 _EXACT: Final = ("operation", "service", "turn")
 """The parts of a condition that must be equal to the value of the call."""
+
+_OF_CONVERSATIONS: Final = ("turn", "last_user_text", "system", "tool")
+"""The parts of a condition that say something about a conversation."""
 
 _PATTERNS: Final = tuple(name for name in _SUBJECTS if name not in _EXACT)
 """The parts of a condition that are globs or compiled patterns. If the call has a list of values for a part, such as
@@ -191,12 +194,29 @@ class Condition:
         if self.operation is not None and self.operation not in SCRIPTED:
             at = Argument("when", "operation", value=quoted_whole(self.operation))
             object.__setattr__(self, "named", named_operation(self.operation, self.service, at))
+            self._check_parts(self.operation)
         elif self.service is not None and self.service != bedrock.SERVICE:
             raise wrong("when", "service", quoted_whole(self.service), _NEEDS_OPERATION)
         if self.named is not None:
             given = {**given, "service": self.named.service}
         tests = {name: _test(name, given[name]) for name in _SUBJECTS if name in given}
         object.__setattr__(self, "_tests", tests)
+
+    def _check_parts(self, operation: str) -> None:
+        """Raise ReplyError for a part about a model or a conversation if the calls of the operation have none."""
+        named = self.named
+        for name in () if named is None else self._given:
+            lacks = "conversation" if name in _OF_CONVERSATIONS and operation not in CONVERSATIONS else ""
+            if name == "model" and named is not None and "modelId" not in (labels(operation, named.service) or ()):
+                lacks = "model id"
+            if lacks:
+                advice = Advice(
+                    "Give a function of the call: when(lambda call: call.params[...] == ..., "
+                    f"operation={json.dumps(operation)}).",
+                    "Leave it out.",
+                )
+                value = quoted_whole(getattr(self, name))
+                raise wrong("when", name, value, f"the calls of {operation} have no {lacks}. ", advice)
 
     @property
     def _given(self) -> dict[str, Any]:

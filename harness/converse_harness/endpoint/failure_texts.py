@@ -207,9 +207,9 @@ def _evidence(call: Call, refusal: Refusal) -> str:
     )
 
 
-def unknown_operation(call: Call) -> UnexpectedCall:
+def unknown_operation(script: Script, call: Call) -> UnexpectedCall:
     """Return the error for a call of an operation that is not scripted, or of a path that is no operation."""
-    return _no_operation(call) if call.operation is None else _not_scripted(call, call.operation)
+    return _no_operation(call) if call.operation is None else _not_scripted(script, call, call.operation)
 
 
 def _no_operation(call: Call) -> UnexpectedCall:
@@ -217,7 +217,7 @@ def _no_operation(call: Call) -> UnexpectedCall:
     return UnexpectedCall(mask(f"{problem.first}\n\n{_arrived([call])}\n\n{problem.last}"), problem.advice)
 
 
-def _not_scripted(call: Call, operation: str) -> UnexpectedCall:
+def _not_scripted(script: Script, call: Call, operation: str) -> UnexpectedCall:
     named = NamedOperation(call.service, operation)
     refused = no_handler(named) if operation in bedrock.operations(call.service) else _NOT_KNOWN.format(named=named)
     if refused is not None:
@@ -240,6 +240,9 @@ def _not_scripted(call: Call, operation: str) -> UnexpectedCall:
     reason = why_unknown(call)
     if reason is None:
         first = f"{operation} of {call.service} is not scripted."
+        others = [each.service for each in script.named if each.name == operation]
+        if others:
+            first += f" The script answers {operation} of {' and '.join(others)}."
     else:
         first = f"{operation} is not answered: {reason}"
     # Not masked, because account ids of the example are invented, and the line must work as it stands.
@@ -360,9 +363,14 @@ def transcript(calls: Sequence[Call]) -> str:
         if call.answered.waited:
             lines.append(f"    waited   {call.answered.waited:.2f} s before the next attempt, skipped")
         for event, at in call.events:
-            body = json.dumps(event, ensure_ascii=False, default=lambda value: f"<{len(value)} bytes>")
+            body = json.dumps(event, ensure_ascii=False, default=_as_json)
             lines.append(f"    {1000 * at:7.1f} ms  {body}")
     return mask("\n".join(lines))
+
+
+def _as_json(value: object) -> str:
+    """Return a text for a value that JSON does not have: the number of bytes, or a time as `str` writes it."""
+    return f"<{counted(len(value), 'byte')}>" if isinstance(value, bytes) else str(value)
 
 
 def _column(title: str, rows: Sequence[tuple[str, str]]) -> str:

@@ -47,9 +47,8 @@ def routes(request: Request, services: Iterable[str]) -> list[Route]:
     >>> [each.operation for each in routes(Request("POST", "/knowledgebases/kb/retrieve", (), b""), bedrock.services())]
     ['Retrieve']
     """
-    headers = {name.lower(): value for name, value in request.headers}
-    in_host, signed = _IN_HOST.search(headers.get("host", "")), _SCOPE.search(headers.get("authorization", ""))
-    host = in_host[1].lower() if in_host is not None else ""
+    _, host = host_of(request)
+    signed = _SCOPE.search(next((value for name, value in request.headers if name.lower() == "authorization"), ""))
     found: list[Route] = []
     for service in services:
         by_host = host in bedrock.services()
@@ -103,6 +102,18 @@ class NamedOperation(NamedTuple):
         """Return the source of a call of `on_operation` with these answers."""
         name, *service = self.in_code.split(", ", 1)
         return f"converse.on_operation({', '.join([name, *answers, *service])})"
+
+
+def host_of(request: Request) -> tuple[str, str]:
+    """Return the host of a request and the Bedrock service in its name; "" for each that is not there.
+
+    >>> from converse_harness.stream.http import Request
+    >>> host_of(Request("POST", "/mcp", (("Host", "x.gateway.bedrock-agentcore.us-east-1.amazonaws.com"),), b""))
+    ('x.gateway.bedrock-agentcore.us-east-1.amazonaws.com', 'bedrock-agentcore')
+    """
+    host = next((value for name, value in request.headers if name.lower() == "host"), "")
+    found = _IN_HOST.search(host)
+    return host, "" if found is None else found[1].lower()
 
 
 _KNOWN: Final = (bedrock.SERVICE, bedrock.CONTROL_PLANE)

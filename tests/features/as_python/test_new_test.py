@@ -176,6 +176,7 @@ def test_what_no_reply_sends_is_left_out_and_said(capsys: pytest.CaptureFixture[
         "only its recording does.\n"
     )
     assert "    # Left out: call 1 (line 2, InvokeModel)" in out
+    assert "see converse.on_operation." in " ".join(out.replace("#", "").split())  # the reason, over several lines
     write(Path("x.jsonl"), invoked)
     out, err = run(capsys, "x.jsonl", code=1)
     assert out == ""

@@ -29,6 +29,7 @@ class Asked(NamedTuple):
 
     body: Mapping[str, Any]
     stands_for: str
+    operation: str = "InvokeModel"
 
 
 def asked(answer: Embedding, model: str, **body: Any) -> Any:
@@ -75,7 +76,8 @@ def test_the_nearest_document_is_the_equal_one(texts: list[str], seed: int) -> N
 def test_it_is_the_same_in_each_run() -> None:
     assert vector(reply.embedding("glaciers", 4), "anything") == GLACIERS
     ask = "from converse_harness import reply; print(reply.embedding(0, 4)(call)['body'].decode())"
-    call = f"from types import SimpleNamespace as S; call = S(body={{'inputText': 'glaciers'}}, stands_for={TITAN!r})"
+    made = f"S(body={{'inputText': 'glaciers'}}, stands_for={TITAN!r}, operation='InvokeModel')"
+    call = f"from types import SimpleNamespace as S; call = {made}"
     told = subprocess.check_output([sys.executable, "-c", f"{call}; {ask}"], env={"PYTHONHASHSEED": "7"})
     assert json.loads(told)["embedding"] == GLACIERS
 
@@ -228,6 +230,11 @@ def ask_another_model() -> None:
     with fake_converse() as fake:
         fake.on_operation("InvokeModel", reply.embedding())
         invoke("some.model", inputText="a")
+
+
+def test_another_operation_is_told() -> None:
+    with pytest.raises(ReplyError, match="answers InvokeModel, and this call is Retrieve"):
+        reply.embedding()(Asked({}, "", "Retrieve"))
 
 
 def test_another_model_fails_the_test_and_names_its_line() -> None:

@@ -230,6 +230,14 @@ def conversation(turns: int) -> list[CallView]:
     return views
 
 
+def test_requests_of_different_services_are_not_compared() -> None:
+    before = view(1, user("a"), more={"system": [{"text": "one"}]})
+    now = view(2, operation="Retrieve", model_id="", request={"retrievalQuery": {"text": "a"}})
+    assert "call 1" not in shown(now, before)
+    again = view(3, user("a"), operation="ConverseStream", more={"system": [{"text": "one"}]})
+    assert "as in call 1" in shown(again, before, now)
+
+
 def test_each_message_of_a_conversation_is_written_once() -> None:
     views = conversation(200)
     sizes = [len(call_html(each, views[:at])) for at, each in enumerate(views)]

@@ -62,3 +62,31 @@ def test_the_advice_over_http_answers_the_call(server: ConverseServer, service: 
 def server() -> Any:
     with ConverseServer() as running:
         yield running
+
+
+def test_an_answer_for_another_service_with_this_operation_is_named() -> None:
+    service, name = "bedrock-agent", "ListTagsForResource"
+    with fake_converse(unused="allow", unexpected="allow") as fake:
+        fake.on_operation(name, {"tags": []})
+        with pytest.raises(ClientError) as failed:
+            ask(service, name, input_example(name, service))
+    assert f": {name} of {service} is not scripted. The script answers {name} of bedrock." in str(failed.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://x.gateway.bedrock-agentcore.us-east-1.amazonaws.com/mcp",
+        "https://bedrock-agent-runtime.us-east-1.amazonaws.com/knowledgebase/KB12345678/retrieve",
+    ],
+)
+def test_a_path_that_is_no_operation_of_the_service_in_the_host(url: str) -> None:
+    host, path = httpx.URL(url).host, httpx.URL(url).path
+    service = re.search(r"bedrock[a-z-]*", host)
+    assert service is not None
+    with pytest.raises(UnexpectedCall) as failed, fake_converse():
+        httpx.post(url, json={})
+    first, _, advice = str(failed.value).split("\n\n")
+    assert first == f"POST {path} is no operation of {service[0]} in botocore {bedrock.botocore_version()}."
+    assert advice.startswith(f"The host is {host}. ")
+    assert "httpx.MockTransport" in advice

@@ -347,11 +347,13 @@ def test_many_at_a_time_are_not_mixed(service: ConverseServer, proxy: ConverseSe
 # What the service sees
 
 
-def signature_holds(seen: tuple[str, str, dict[str, str], bytes], service: Service) -> bool:
+def signature_holds(
+    seen: tuple[str, str, dict[str, str], bytes], service: Service, signed_for: str = "bedrock"
+) -> bool:
     """Whether the signature of a request is the one that the developer's keys give."""
     method, path, headers, data = seen
     given = re.fullmatch(
-        rf"AWS4-HMAC-SHA256 Credential={KEY_ID}/\d{{8}}/{REGION}/bedrock/aws4_request, "
+        rf"AWS4-HMAC-SHA256 Credential={KEY_ID}/\d{{8}}/{REGION}/{signed_for}/aws4_request, "
         r"SignedHeaders=(\S+), Signature=(\w+)",
         headers["Authorization"],
     )
@@ -361,7 +363,7 @@ def signature_holds(seen: tuple[str, str, dict[str, str], bytes], service: Servi
     lower = {name.lower(): value for name, value in headers.items()}
     request: Any = AWSRequest(method, service.url + path, {name: lower[name] for name in names}, data)
     request.context["timestamp"] = lower["x-amz-date"]
-    signer: Any = SigV4Auth(Credentials(KEY_ID, SECRET, TOKEN), "bedrock", REGION)
+    signer: Any = SigV4Auth(Credentials(KEY_ID, SECRET, TOKEN), signed_for, REGION)
     canonical = signer.canonical_request(request)
     return bool(signer.signature(signer.string_to_sign(request, canonical), request) == given[2])
 
@@ -391,6 +393,20 @@ def test_it_is_signed_anew_for_the_service(
     assert (seen[0], seen[3]) == (method, data)
     assert seen[1].lower() == where.lower()
     assert signature_holds(seen, captured)
+
+
+def test_a_call_of_agentcore_is_signed_for_it_and_keeps_the_headers_of_its_input(
+    proxy: ConverseServer, captured: Service, path: Path
+) -> None:
+    members = {"Mcp-Session-Id": "s1", "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
+    where = "/runtimes/arn%3Aaws%3Abedrock-agentcore%3Aus-east-1%3A123456789012%3Aruntime%2Fa/invocations"
+    with proxy.record(path, upstream=captured.url) as fake:
+        httpx.post(fake.url + where, content=b"{}", headers={**members, "X-Api-Key": "k"}).raise_for_status()
+    (seen,) = captured.seen
+    assert signature_holds(seen, captured, "bedrock-agentcore")
+    lower = {name.lower(): value for name, value in seen[2].items()}
+    assert {name.lower(): value for name, value in members.items()}.items() <= lower.items()
+    assert "x-api-key" not in lower
 
 
 def test_the_service_may_have_a_path_of_its_own(proxy: ConverseServer, captured: Service, path: Path) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
-from converse_harness import ConverseServer, bedrock, fake_converse, record, recording
+from converse_harness import ConverseServer, bedrock, fake_converse, record, recording, reply
 from converse_harness.bedrock.api.example import input_example, output_example
 from tests.intercept.operations.asking import OPERATIONS, ask
 
@@ -61,6 +62,19 @@ def test_calls_are_recorded_by_their_names_and_replay(server: ConverseServer, tm
     assert [(line.get("service", "bedrock-runtime"), line["operation"]) for line in calls] == SOME
     assert calls[0]["knowledgeBaseId"] == input_example("Retrieve", SOME[0][0])["knowledgeBaseId"]
     assert {"$text": "an answer"} in [line["chunk"]["bytes"] for line in lines if "chunk" in line]
+
+
+@pytest.mark.needs_os
+def test_an_error_of_another_service_is_no_fault(server: ConverseServer, tmp_path: Path) -> None:
+    file = tmp_path / "errors.jsonl"
+    asked = input_example("Rerank", SOME[0][0])
+    with server.script() as upstream:
+        upstream.on_operation("Rerank", reply.error("DependencyFailedException"))
+        with record(file), pytest.raises(ClientError, match="DependencyFailedException"):
+            ask(SOME[0][0], "Rerank", asked, endpoint_url=upstream.url)
+    assert "faults" not in file.read_text(encoding="utf-8")
+    with fake_converse(recording(file)), pytest.raises(ClientError, match="DependencyFailedException"):
+        ask(SOME[0][0], "Rerank", asked)
 
 
 @pytest.mark.needs_os

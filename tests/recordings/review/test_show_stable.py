@@ -138,6 +138,20 @@ def test_an_other_conversation_begins_anew(tmp_path: Path, capsys: pytest.Captur
     )
 
 
+def test_a_call_of_another_service_does_not_part_a_conversation(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = body(user("one"), system=[{"text": "s"}])
+    found: list[Line] = [
+        {"call": 0, "operation": "Rerank", "service": "bedrock-agent-runtime", "request": {"nextToken": "one"}},
+        {"t": 1, "status": 200, "body": {"results": []}},
+    ]
+    sessions = [exchange(asked, "hi"), found, exchange(asked, "hello"), found]
+    shown = show(write_exchanges(tmp_path / "x.jsonl", *sessions), capsys)
+    assert (shown.count("  system "), shown.count("(none)"), shown.count("  request      (as before)")) == (1, 0, 1)
+    assert shown.count("nextToken") == 1
+
+
 def test_tokens_of_the_cache_are_tokens_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shown: list[str] = []
     for number, key in enumerate(("cacheWriteInputTokens", "cacheReadInputTokens")):

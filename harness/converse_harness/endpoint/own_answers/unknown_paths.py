@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
+from converse_harness import bedrock
 from converse_harness.endpoint.call import Call
-from converse_harness.endpoint.operations import route
+from converse_harness.endpoint.operations import host_of, route
 from converse_harness.errors import NOTHING, Advice
 from converse_harness.stream.http import UNKNOWN_OPERATION, HttpResponse, Request, json_response
 from converse_harness.words import nearest
@@ -66,6 +67,12 @@ def other_api(target: str) -> str | None:
     return next((api for known, api in OTHER_APIS.items() if path.startswith(f"{known}/")), None)
 
 
+_OTHER_HOST: Final = (
+    "The host is {host}. If an operation of AWS is meant, correct its method and path.\n"
+    "If not, as at the MCP endpoint of a gateway:\n"
+)
+
+
 class PathProblem(NamedTuple):
     """What an error says about a path: its first paragraph, its last paragraph, and advice at the end."""
 
@@ -90,6 +97,12 @@ def problem_of(call: Call) -> PathProblem:
     request = call.request
     if (api := other_api(request.target)) is not None:
         return PathProblem(f"{request.method} {request.target} is {OTHER_API.format(api=api)}", "", OF_ITS_OWN)
+    host, service = host_of(request)
+    if service != bedrock.SERVICE and service in bedrock.services():
+        first = (
+            f"{request.method} {request.target} is no operation of {service} in botocore {bedrock.botocore_version()}."
+        )
+        return PathProblem(first, _OTHER_HOST.format(host=host), OF_ITS_OWN)
     first = f"{request.method} {request.target} is no operation of Bedrock."
     if gets_no_answer(call):
         first += _SILENCE

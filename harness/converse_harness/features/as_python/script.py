@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from keyword import iskeyword
 from pathlib import Path
+from textwrap import wrap
 from typing import Final, NamedTuple
 
 from converse_harness.features.as_python.source import WIDTH, Unwritable, chain_source, source_of
@@ -18,6 +19,7 @@ from converse_harness.secrets.mask import mask
 from converse_harness.words import cut
 
 _INDENT: Final = "    "
+_ROOM: Final = WIDTH - len(_INDENT) - len("# ")
 
 
 class ScriptSource(NamedTuple):
@@ -85,7 +87,7 @@ def module_source(exchanges: Sequence[RecordedExchange], script: ScriptSource, n
     docstring = f'""{literal}""' if literal.startswith('"') else literal
     lines = [f"{docstring}\n\nfrom converse_harness import {', '.join(script.names)}\n\n\n"]
     lines += [f"def {name}(converse):\n", script.text]
-    comments = [f"Left out: {each}" for each in script.left_out]
+    comments = [line for each in script.left_out for line in wrap(f"Left out: {each}", _ROOM, subsequent_indent="  ")]
     comments.append("Call the code under test here. When this was recorded, it asked:")
     comments += [f"  {exchange.call['call']}. {mask(summary(asked_in(exchange)))}" for exchange in exchanges]
     lines += map(_comment, comments)
@@ -96,8 +98,7 @@ def module_source(exchanges: Sequence[RecordedExchange], script: ScriptSource, n
 
 def _comment(text: str) -> str:
     shown = "".join(each if each.isprintable() else "\ufffd" for each in text)
-    room = WIDTH - len(_INDENT) - len("# ")
-    return f"{_INDENT}# {cut(shown, room)}\n"
+    return f"{_INDENT}# {cut(shown, _ROOM)}\n"
 
 
 def name_of_test(path: Path) -> str:

@@ -38,6 +38,11 @@ class EmbeddingCall(Protocol):
         ...
 
     @property
+    def operation(self) -> str | None:
+        """The name of the operation."""
+        ...
+
+    @property
     def stands_for(self) -> str:
         """The id of the model."""
         ...
@@ -196,9 +201,14 @@ class Embedding:
     def __call__(self, call: EmbeddingCall) -> Mapping[str, Any]:
         """Return the members `body` and `contentType` of the answer to a call.
 
-        Raises ReplyError if the model is not one of Titan's or Cohere's embedding models, or if it does not take the
-        body of the request.
+        Raises ReplyError for another operation, if the model is not one of Titan's or Cohere's embedding models, or if
+        it does not take the body of the request.
         """
+        if call.operation != "InvokeModel":
+            raise ReplyError(
+                f"reply.embedding answers InvokeModel, and this call is {call.operation}. Give it to "
+                'converse.on_operation("InvokeModel", reply.embedding()).'
+            )
         name = bare(call.stands_for)
         model = next((each for each in EMBEDDING_MODELS if fnmatchcase(name, each.ids)), None)
         if model is None:

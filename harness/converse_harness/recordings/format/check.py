@@ -262,7 +262,7 @@ def _body_problems(exchange: RecordedExchange, allowing: _Kinds) -> Iterator[str
     status: int = head["status"]
     name: str | None = head.get("type")
     if name is not None:
-        yield from _error_problems(name, status, head, allowing)
+        yield from _error_problems(name, status, exchange, allowing)
     elif status < 400 and exchange.operation in bedrock.operations():
         operation = bedrock.operation(exchange.operation)
         if status != (usual := operation.http.get("responseCode", 200)):
@@ -273,29 +273,32 @@ def _body_problems(exchange: RecordedExchange, allowing: _Kinds) -> Iterator[str
             yield from _shape_problems(operation.output_shape.name, head, allowing)
 
 
-def _error_problems(name: str, status: int, head: Line, allowing: _Kinds) -> Iterator[str]:
-    known = bedrock.all_errors().get(name)
+def _error_problems(name: str, status: int, exchange: RecordedExchange, allowing: _Kinds) -> Iterator[str]:
+    service = exchange.service
+    if service not in bedrock.services():
+        return  # the installed botocore has no model of it
+    known = bedrock.all_errors(service).get(name)
     if known is not None:
         if known.status != status:
             yield f"{name} has status {known.status}, not {status} (AWS model)."
-        yield from _shape_problems(name, head, allowing)
+        yield from _shape_problems(name, exchange.head, allowing, service)
     elif FindingKind.UNKNOWN not in allowing:
-        close = hint(name, bedrock.all_errors())
+        close = hint(name, bedrock.all_errors(service))
         yield f"AWS's API model has no error {said(name)} (botocore {bedrock.botocore_version()}); {close}"
 
 
-def _shape_problems(shape: str, head: Line, allowing: _Kinds) -> Iterator[str]:
+def _shape_problems(shape: str, head: Line, allowing: _Kinds, of: str = bedrock.SERVICE) -> Iterator[str]:
     try:
         body: object = json.loads(body_bytes("body", head) or b"")
     except (ValueError, RecursionError):
         yield f"the body is not the JSON of a {shape}."
         return
-    yield from _violations(shape, body, allowing)
+    yield from _violations(shape, body, allowing, of)
 
 
-def _violations(shape: str, parsed: object, allowing: _Kinds) -> Iterator[str]:
-    value = bedrock.from_json(shape, parsed)
-    return (each.message for each in bedrock.validate(shape, value) if each.kind not in allowing)
+def _violations(shape: str, parsed: object, allowing: _Kinds, of: str = bedrock.SERVICE) -> Iterator[str]:
+    value = bedrock.from_json(shape, parsed, of)
+    return (each.message for each in bedrock.validate(shape, value, of=of) if each.kind not in allowing)
 
 
 def _stream_problems(

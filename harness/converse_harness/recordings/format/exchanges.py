@@ -10,6 +10,7 @@ from itertools import groupby, starmap
 from typing import Any, Final
 from uuid import UUID
 
+from converse_harness import bedrock
 from converse_harness.endpoint.operations import Route, any_route, other_service
 from converse_harness.json_values import is_array, is_object, object_of
 from converse_harness.recordings.format.lines import KINDS, Line, body_bytes, event_as_sent, frame_bytes_of, usual_delta
@@ -112,6 +113,12 @@ class RecordedExchange:
         if known is not None:
             return {**other_service(known.service), **known.path_params}
         return {name: str(value) for name, value in self.call.items() if name not in _NO_LABELS}
+
+    @property
+    def service(self) -> str:
+        """The Bedrock service that has the operation; Bedrock Runtime if no service or several have it."""
+        having = bedrock.services_of(self.operation)
+        return self.labels.get("service") or (having[0] if len(having) == 1 else bedrock.SERVICE)
 
     @property
     def _of_path(self) -> Route | None:

@@ -53,6 +53,8 @@ class _View:
         self._names = names
         self._call = 0
         self._latest: dict[str, str] = {}
+        self._latest_of: dict[str, dict[str, str]] = {}
+        """The members of the latest request of each operation. Those with a conversation share one entry."""
         self._shown: set[str] = set()
         self._shortened: dict[str, str] = {}
         self._tools: dict[str, list[str]] = {}
@@ -91,6 +93,8 @@ class _View:
         yield from ((key, _text(value)) for key, value in call.items() if key not in _SHOWN_APART)
         yield from ((key, str(call[key])) for key in ONE_OF["call"] if key in call and key != "request")
         request = call.get("request")
+        kind = "" if operation in _OPERATIONS else f"{call.get('service', '')} {operation}"
+        self._latest = self._latest_of.setdefault(kind, {})
         if operation == "CountTokens" and is_object(request) and [*request] == ["input"]:
             inner = request["input"]
             request = inner["converse"] if is_object(inner) and [*inner] == ["converse"] else request
@@ -120,9 +124,9 @@ class _View:
             yield "messages", "(none)"
 
     def _members(self, members: Mapping[str, _Member]) -> Iterator[StableRow]:
-        """Yield the rows of each member whose value differs from its value in the call before.
+        """Yield the rows of each member whose value differs from its value in the call before, of the same operation.
 
-        If only the call before had a member, the text of its row is "(none)".
+        If only that call had a member, the text of its row is "(none)".
         """
         for name in [name for name in self._latest if name not in members]:
             del self._latest[name]

@@ -13,21 +13,20 @@ from importlib.metadata import version
 from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
+from converse_harness import bedrock
 from converse_harness.bedrock import SERVICE
-from converse_harness.endpoint.operations import any_route
+from converse_harness.endpoint.operations import Route, any_route
 from converse_harness.errors import TransportError
 from converse_harness.intercept.clients import ACCESS_KEY, is_loopback
 from converse_harness.secrets.mask import mask
 from converse_harness.secrets.process import remember
 from converse_harness.stream.http import MEMBER_HEADERS, Request
 
-_SIGNING_NAME: Final = "bedrock"
-"""The service name in the signature of every request, whatever host receives the request."""
-
 _BEARER: Final = "AWS_BEARER_TOKEN_BEDROCK"
 
 _PASSED_ON: Final = re.compile(f"accept|content-type|x-amz-target|(?:{'|'.join(MEMBER_HEADERS)}).*", re.IGNORECASE)
-"""The headers that are forwarded. The proxy sends its own `User-Agent`, `Host` and signature.
+"""The headers that are forwarded, beside those with members of the operation's input (`_headers_of`). The proxy sends
+its own `User-Agent`, `Host` and signature.
 
 The client's signature is about another host, so the proxy signs with the credentials of its own environment.
 """
@@ -177,11 +176,15 @@ class Upstream:
         from botocore.exceptions import BotoCoreError, ClientError
 
         asked = any_route(request)
-        base = self._endpoint(SERVICE if asked is None else asked.service)
+        service = SERVICE if asked is None else asked.service
+        base, members = self._endpoint(service), frozenset[str]() if asked is None else _headers_of(asked)
         made: Any = AWSRequest(
             method=request.method,
             url=base.rstrip("/") + _normal(request.target),
-            headers={name: value for name, value in request.headers if _PASSED_ON.fullmatch(name)} | self._agent,
+            headers={
+                name: value for name, value in request.headers if _PASSED_ON.fullmatch(name) or name.lower() in members
+            }
+            | self._agent,
             data=request.body,
             stream_output=True,
         )
@@ -193,7 +196,7 @@ class Upstream:
         except (BotoCoreError, ClientError) as error:
             raise TransportError(LOST.format(error=mask(str(error)))) from error
         remember(keys.access_key, keys.secret_key, keys.token)
-        signer: Any = SigV4Auth(keys, _SIGNING_NAME, self.region)
+        signer: Any = SigV4Auth(keys, bedrock.service(service).signing_name, self.region)
         signer.add_auth(made)
         return made.prepare()
 
@@ -211,6 +214,15 @@ class Upstream:
         url: str = client.meta.endpoint_url
         client.close()
         return url
+
+
+def _headers_of(asked: Route) -> frozenset[str]:
+    """Return the names, in lower case, of the headers with members of the operation's input."""
+    if asked.operation not in bedrock.operations(asked.service):
+        return frozenset()
+    members = bedrock.operation(asked.operation, asked.service).input_shape.members.values()
+    found = [each.serialization for each in members if each.serialization.get("location") == "header"]
+    return frozenset(each["name"].lower() for each in found)
 
 
 def _check_url(url: str) -> None:

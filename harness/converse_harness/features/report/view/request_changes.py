@@ -113,12 +113,14 @@ def request_html(view: CallView, before: Sequence[CallView], prefix: str) -> Htm
 
 
 def _base_of(view: CallView, before: Sequence[CallView]) -> CallView | None:
-    """Return the call in `before` with which the request of `view` is compared; None if `before` is empty.
+    """Return the call in `before` with which the request of `view` is compared; None if there is none to compare with.
 
     It is the call that has the most messages in common with `view`, or the latest one if none has any. If there are
-    calls with the same operation, only these are considered.
+    calls with the same operation, only these are considered, otherwise those with messages if `view` has some.
     """
-    alike = [each for each in before if each.operation == view.operation] or before
+    alike = [each for each in before if each.operation == view.operation]
+    if not alike and view.messages:
+        alike = [each for each in before if each.messages]
     wanted = set(view.message_keys)
     best, shared = alike[-1] if alike else None, 0
     for each in reversed(alike[-_LOOKED_BACK:]):
