@@ -33,7 +33,10 @@ MODELLED: dict[str, Collection[str]] = {
 }
 """Lists of AWS's API model, of which an older botocore has less."""
 
-NEWER = {"malformed_model_output", "malformed_tool_use", "model_context_window_exceeded"}
+NEWER = {
+    *("malformed_model_output", "malformed_tool_use", "model_context_window_exceeded"),
+    *("DuplicateIdException", "ResourceInUseException", "RetryableConflictException", "SubscriptionRequiredException"),
+}
 """What botocore 1.40.0 lacks."""
 
 

@@ -269,7 +269,7 @@ def test_an_input_that_the_service_may_refuse_is_noted(fake: Fake) -> None:
     ask("bedrock-agent-runtime", "Retrieve", KB)
     ask("bedrock-agent-runtime", "Retrieve", {**KB, "knowledgeBaseId": "my-knowledge-base"})
     assert [(note.kind, note.call) for note in fake.notes] == [("input_of_operation", 2)]
-    assert "knowledgeBaseId is 'my-knowledge-base'; a KnowledgeBaseIdentifier matches" in fake.notes[0].text
+    assert "Bedrock may refuse call 2: knowledgeBaseId " in fake.notes[0].text
 
 
 def test_a_break_that_no_client_reaches_fails_the_test() -> None:

@@ -9,15 +9,19 @@ from typing import Any
 import httpx
 import pytest
 
-from converse_harness import ConverseServer, fake_converse
+from converse_harness import ConverseServer, bedrock, fake_converse
 from converse_harness.bedrock.api.example import output_example
 
 ARN = "arn:aws:bedrock-agentcore:us-east-1:123456789012:runtime/ü a"
 IN_PATH = "arn%3Aaws%3Abedrock-agentcore%3Aus-east-1%3A123456789012%3Aruntime%2F%C3%BC%20a"
 LITERAL = IN_PATH.replace("%3A", ":")
 KEYSTONE = "AmazonBedrockKeystoneRuntimeService.GetDataAutomationStatus"
-TAGGED = ("bedrock-agent", "bedrock-agent-runtime", "bedrock-agentcore-control")
-"""Services with the path /tags/{resourceArn}."""
+TAGGED = tuple(
+    each
+    for each in ("bedrock-agent", "bedrock-agent-runtime", "bedrock-agentcore-control")
+    if "ListTagsForResource" in bedrock.operations(each)
+)
+"""Services with the path /tags/{resourceArn}; an older botocore has two of them."""
 REQUESTS: dict[str, tuple[str, str, str, str, dict[str, Any], dict[str, Any]]] = {
     "body": (
         "bedrock-agent-runtime",
@@ -44,7 +48,7 @@ REQUESTS: dict[str, tuple[str, str, str, str, dict[str, Any], dict[str, Any]]] =
         {"resourceArn": ARN},
     ),
     "list in the query": (
-        "bedrock-agentcore-control",
+        "bedrock-agent-runtime",
         "UntagResource",
         "DELETE",
         "/tags/a?tagKeys=a&tagKeys=b%20c%2B&tagKeys=",
@@ -119,7 +123,8 @@ def test_the_lines_of_an_agent_with_a_token() -> None:
         with client.stream("POST", url, json={"prompt": "hi"}) as answer:
             assert answer.headers["content-type"] == "text/event-stream"
             assert [line for line in answer.iter_lines() if line] == ["data: one", "data: two"]
-        assert fake.calls.all[0].params["payload"] == b'{"prompt":"hi"}'
+        assert fake.calls.all[0].params["payload"] == fake.calls.all[0].raw
+        assert fake.calls.all[0].body == {"prompt": "hi"}
         assert "of-a-user" not in str(fake.calls.all[0].headers)
 
 
