@@ -16,6 +16,7 @@ from converse_harness import (
     chunk,
     citing,
     fake_converse,
+    faults,
     reply,
 )
 from converse_harness.cases import Case
@@ -46,6 +47,12 @@ def test_scripting(converse: Fake) -> None:
     with converse.on_operation("InvokeModel", output, reply.throttled(), reply.output(output).times(2)) as answered:
         assert answered.unused == 4
     converse.on_operation("InvokeModel", lambda call: reply.output({"body": call.raw}).optional())
+    converse.on_operation("Retrieve", {"retrievalResults": []}, service="bedrock-agent-runtime")
+    piece = reply.output({"completion": [{"chunk": {"bytes": b"hi"}}]}, strict=False).paced(first=0.1)
+    failing = piece.fails_after(1, "throttlingException"), piece.broken(faults.reset), piece.error_frame_after(0)
+    converse.when(operation="InvokeAgent", service="bedrock-agent-runtime").script(*failing)
+    converse.on_operation("Retrieve", reply.error("DependencyFailedException"))
+    assert converse.calls.of("Retrieve", service="bedrock-agent-runtime")[0].service
     converse.when(operation="InvokeModel", model="*titan*").script(output, reply.throttled(), lambda call: output)
     converse.when(lambda call: not call.body, operation="CountTokens").always({"inputTokens": 42})
     converse.when(operation="Converse", turn=1).script(reply.text("a"), respond)

@@ -36,6 +36,9 @@ def test_scripting(converse: Fake) -> None:
     converse.when(operation="InvokeModel").script("text")  # error
     converse.when(operation="Converse").script({"body": b""})  # error
     converse.when(turn=1).always({"body": b""})  # error
+    converse.on_operation("Retrieve", {}, service=5)  # error
+    converse.on_operation("Retrieve", reply.output({}).broken("reset"))  # error
+    converse.when(service="bedrock-agent").script({})  # error
     converse.script(reply.output({}))  # error
     reply.output("text")  # error
     converse.refuses("a", match=5)  # error

@@ -37,7 +37,8 @@ def test_each_line_of_the_advice_answers_the_call(service: str, name: str) -> No
             exec(line, {"converse": converse})
             for _ in range(calls):
                 answer = ask(service, name, input_example(name, service))
-            assert set(bedrock.operation(name, service).output_shape.metadata.get("required", ())) <= answer.keys()
+                required = bedrock.operation(name, service).output_shape.metadata.get("required", ())
+                assert {*required} <= answer.keys()
 
 
 @pytest.mark.needs_os

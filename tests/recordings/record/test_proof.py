@@ -35,8 +35,8 @@ from converse_harness import (
 )
 from converse_harness.intercept.clients import create_client
 from converse_harness.recordings.format.exchanges import reply_of
-from converse_harness.recordings.format.lines import compact
 from converse_harness.recordings.format.read import read
+from converse_harness.recordings.format.readable import compact
 from converse_harness.recordings.leaks import scan
 from converse_harness.recordings.record.captured import CapturedExchange, exchange_lines
 from converse_harness.recordings.record.write import SessionWriter, header, said_of_masked

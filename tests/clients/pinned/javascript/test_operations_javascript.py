@@ -13,6 +13,7 @@ import pytest
 
 from converse_harness import ConverseServer, bedrock, faults, reply
 from converse_harness.bedrock.api.example import input_example, output_example
+from converse_harness.literals import ErrorName, OtherErrorName
 from converse_harness.server.mounts import ServerFake
 from tests.clients.pinned.javascript.conftest import Node
 from tests.intercept.operations.asking import STREAMS, ask, comparable
@@ -168,7 +169,7 @@ def test_a_streaming_body_and_its_headers(sdk: Sdk, fake: ServerFake, protocol: 
     ],
 )
 def test_an_error_by_its_name(
-    sdk: Sdk, fake: ServerFake, service: str, name: str, error: str, status: int, protocol: str
+    sdk: Sdk, fake: ServerFake, service: str, name: str, error: ErrorName | OtherErrorName, status: int, protocol: str
 ) -> None:
     fake.on_operation(name, reply.error(error, "Not now."), service=service)
     said = sdk.call(fake.url, service, name, protocol=protocol)["error"]
