@@ -252,6 +252,7 @@ def test_a_model_is_refused_for_calls_without_one(operation: str) -> None:
         fake.when(operation=operation, model="*")
 
 
+@COUNTS
 def test_parts_that_the_calls_of_an_operation_have() -> None:
     with fake_converse() as fake:
         fake.when(operation="CountTokens", model="*", turn=1, last_user_text="*").always(reply.throttled())

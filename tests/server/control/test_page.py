@@ -10,7 +10,6 @@ import pytest
 from converse_harness import faults, reply
 from converse_harness.cases import CASES
 from converse_harness.features import names_of
-from converse_harness.reply.body import OutputBody
 from converse_harness.reply.operation_output import OperationOutput
 from converse_harness.reply.usable import Usable
 from converse_harness.server.control import ROUTES
@@ -38,8 +37,7 @@ def check_pair(written: str, python: str) -> None:
     if isinstance(made, OperationOutput):
         read = read_reply(json.loads(written), "here")
         assert isinstance(read, OperationOutput)
-        bodies = [each.reply("CountTokens", "bedrock-runtime").plan.body for each in (read, made)]
-        assert len({str(each.members) for each in bodies if isinstance(each, OutputBody)}) == 1
+        assert read.members == made.members
         return
     for operation in ("converse", "converse-stream"):
         assert rendered(read_reply(json.loads(written), "here"), operation) == rendered(made, operation)

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
 from bedrock_agentcore.memory import MemoryClient
 from bedrock_agentcore.tools.code_interpreter_client import code_session
 
@@ -42,6 +43,7 @@ def answered(text: str) -> str:
     return str(message["content"][0]["text"])
 
 
+@pytest.mark.filterwarnings("ignore:datetime.datetime.utcnow:DeprecationWarning")  # bedrock-agentcore's own
 def test_a_conversation_is_stored_and_recalled(converse: Fake) -> None:
     converse.on_operation("CreateMemory", memory("CREATING"), service=CONTROL)
     converse.on_operation("GetMemory", memory("CREATING"), memory("ACTIVE"), memory("ACTIVE"), service=CONTROL)
