@@ -1,4 +1,4 @@
-"""Call any operation of any Bedrock service in botocore with boto3, and read the whole answer."""
+"""Call any operation of any Bedrock service in botocore with its own client, and read the whole answer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any, Final
 
-import boto3
+import botocore.session
 from botocore.config import Config
 
 from converse_harness import bedrock
@@ -26,8 +26,8 @@ def client(service: str, endpoint_url: str | None = None) -> Any:
     """Return a client of a service that tries once. It is kept, because botocore takes long to make one."""
     keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "region_name": "us-east-1"}
     once = Config(retries={"total_max_attempts": 1, "mode": "standard"}, read_timeout=1)
-    make: Any = boto3.client  # `Any`, because boto3 has no type hints
-    return make(service, endpoint_url=endpoint_url, config=once, **keys)
+    session: Any = botocore.session.get_session()  # `Any`, because botocore has no type hints
+    return session.create_client(service, endpoint_url=endpoint_url, config=once, **keys)
 
 
 def ask(service: str, name: str, params: Mapping[str, Any], *, endpoint_url: str | None = None) -> dict[str, Any]:
