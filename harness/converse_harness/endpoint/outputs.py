@@ -45,15 +45,14 @@ def no_handler(operation: NamedOperation) -> str | None:
     return None
 
 
-def named_operation(operation: object, service: object, at: Argument, otherwise: str = "") -> NamedOperation:
+def named_operation(operation: object, service: object, at: Argument) -> NamedOperation:
     """Return the operation that a script names. Raises ReplyError unless a script can answer it.
 
     If `service` is None, the operation must be one of Bedrock Runtime, of the control plane, or of only one of the
-    other services. `at` is the argument with the operation's name. For users of the control API, the error's text ends
-    with `otherwise`.
+    other services. `at` is the argument with the operation's name.
     """
     if not isinstance(operation, str):
-        raise ReplyError(at, ": ", Advice('an operation is given by its name, as "InvokeModel".', otherwise))
+        raise ReplyError(at, ': an operation is given by its name, as "InvokeModel".')
     if service is not None:
         check_service(at.function, service)
     having = bedrock.services_of(operation) if service is None else (str(service),)
@@ -65,7 +64,7 @@ def named_operation(operation: object, service: object, at: Argument, otherwise:
     found = NamedOperation(having[0], operation)
     refused = no_handler(found)
     if refused is not None:
-        raise ReplyError(at, ": ", Advice(refused, otherwise))
+        raise ReplyError(at, f": {refused}")
     return found
 
 

@@ -424,6 +424,10 @@ WRONG_BODIES: list[tuple[object, str]] = [
     ({"always": {"text": "a", "optional": True}}, 'always has "optional": this answer may stay unused anyway. '),
     ({"when": [{"turn": 1, "always": {"text": "a", "times": 2}}]}, 'when[0].always has "times": any number of calls'),
     ({"when": [{"operation": "Convrse", "script": []}]}, 'when[0].operation is "Convrse": no service of Bedrock has'),
+    (
+        {"when": [{"operation": "InvokeModelWithBidirectionalStream", "script": []}]},
+        'when[0].operation is "InvokeModelWithBidirectionalStream": InvokeModelWithBidirectionalStream sends a',
+    ),
 ]  # fmt: skip
 
 WRONG_REPLIES: list[tuple[object, str]] = [
