@@ -22,12 +22,18 @@ STREAMS: Final = tuple(each for each in OPERATIONS if bedrock.event_stream(each[
 
 
 @cache
+def _session() -> Any:  # botocore has no type hints
+    """Return one session for all clients, so that two clients of a service have the same classes of errors."""
+    session: Any = botocore.session.get_session()
+    return session
+
+
+@cache
 def client(service: str, endpoint_url: str | None = None) -> Any:
     """Return a client of a service that tries once. It is kept, because botocore takes long to make one."""
     keys = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "region_name": "us-east-1"}
     once = Config(retries={"total_max_attempts": 1, "mode": "standard"}, read_timeout=1)
-    session: Any = botocore.session.get_session()  # `Any`, because botocore has no type hints
-    return session.create_client(service, endpoint_url=endpoint_url, config=once, **keys)
+    return _session().create_client(service, endpoint_url=endpoint_url, config=once, **keys)
 
 
 def ask(service: str, name: str, params: Mapping[str, Any], *, endpoint_url: str | None = None) -> dict[str, Any]:
