@@ -71,7 +71,7 @@ _LONG: Final[dict[str, Callable[[Call], object]]] = {
     "last": attrgetter("last_user_text"),
     "config": lambda call: (call.inference, call.guardrail),
     "asked": attrgetter("asked"),
-    "outline": attrgetter("outline"),
+    "told": str,
     "response": lambda call: call.response and asdict(call.response),
     "events": lambda call: [event for event, _ in call.events],
     "answered": lambda call: (call.summary, call.answered.error, call.model_id, call.stands_for),

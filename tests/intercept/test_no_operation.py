@@ -78,6 +78,6 @@ def test_the_slash_of_an_arn_is_not_encoded(way: str, operation: str, capsys: py
     assert advice.endswith(f"%2Fabcdefghijkl/{operation}")
     # Whoever reads the calls sees that this 200 is no answer.
     [call] = fake.calls.all
-    assert call.outline.startswith("200  no answer: UnknownOperationException in a body that clients do not read")
+    assert str(call).startswith("200  no answer: UnknownOperationException in a body that clients do not read")
     print_call(call)
     assert "-> UNEXPECTED 200: no answer: UnknownOperationException" in capsys.readouterr().out

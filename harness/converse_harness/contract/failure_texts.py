@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +15,8 @@ from converse_harness.cases.case import Evidence
 from converse_harness.contract.judging import Flaw, Verdict, VerdictLevel, error_name
 from converse_harness.contract.outcome import Outcome
 from converse_harness.contract.properties import Property
+from converse_harness.endpoint.call import Calls
+from converse_harness.features import with_methods_of_features
 from converse_harness.plugin.settings import VERDICT
 from converse_harness.reply.reply import Reply
 from converse_harness.secrets.mask import mask
@@ -43,9 +45,18 @@ class NotHandled(AssertionError, Failed):
 NotHandled.__module__ = "converse_harness.contract"  # its public import path
 
 
+if TYPE_CHECKING:  # the members that features add; at run time they are there if the feature is
+    from converse_harness.features.outline.names import OutlineOfSeen
+else:
+    OutlineOfSeen = object
+
+
+@with_methods_of_features
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(OutlineOfSeen):
     """The observations of one case: the consumer's outcome, its number of requests, and the verdict.
+
+    `calls` are the calls to the fake.
 
     >>> from converse_harness.contract import Outcome, Verdict, VerdictLevel
     >>> seen = Seen("text_basic", "Converse", Verdict(VerdictLevel.HANDLED), Outcome("18 °C"), requests=1)
@@ -58,6 +69,7 @@ class Seen:
     verdict: Verdict
     outcome: Outcome | None
     requests: int
+    calls: Calls = field(default_factory=Calls, repr=False, compare=False)
 
     @property
     def told(self) -> dict[str, Any]:

@@ -140,7 +140,7 @@ def attempt(contract: Contract, name: str, replies: Sequence[Reply], fake: Fake)
     except CallError:
         if outcome is not None:  # after its fake was closed, a stopped consumer may send requests, which are no error
             raise
-    return Tried(replies, Seen(name, contract.operation, verdict, outcome, requests), fake)
+    return Tried(replies, Seen(name, contract.operation, verdict, outcome, requests, fake.calls), fake)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import methodcaller
-from typing import Any, Final, Literal, NamedTuple, SupportsIndex, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, SupportsIndex, TypeVar, cast, overload
 from weakref import ref
 
 from converse_harness import bedrock
@@ -187,9 +187,15 @@ class NotesOfCall(list[Note]):
     """The notes about a call, in the order in which they were made."""
 
 
+if TYPE_CHECKING:  # the members that features add; at run time they are there if the feature is
+    from converse_harness.features.outline.names import OutlineOfCall
+else:
+    OutlineOfCall = object
+
+
 @with_methods_of_features
 @dataclass(frozen=True, eq=False, repr=False)
-class Call:
+class Call(OutlineOfCall):
     """One request to the fake, parsed. `number` is its position among the calls of all operations, counted from 1.
 
     `operation` is the AWS operation's name (None if Bedrock has no operation at this path). `service` is the Bedrock
@@ -435,9 +441,8 @@ class Call:
         operation = self.operation or f"{self.head.method} {self.head.target}"
         return f"{operation} {self.model_id}".rstrip() + size + attempt
 
-    @property
-    def outline(self) -> str:
-        """The answer in one line: HTTP status, a summary of the answer, and the outcome."""
+    def __str__(self) -> str:
+        """Return the answer in one line: HTTP status, a summary of the answer, and the outcome."""
         said = self.summary
         if not said:
             why = self.malformed if self.refusal is None else self.refusal.rule.name
@@ -446,7 +451,7 @@ class Call:
         return f"{self.status or 'no HTTP answer'}  {said}  ({self.outcome})"
 
     def __repr__(self) -> str:
-        return mask(f"<Call {self.number}: {self.asked} -> {one_line(self.outline)}>")
+        return mask(f"<Call {self.number}: {self.asked} -> {one_line(str(self))}>")
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.startswith("_")]

@@ -352,7 +352,7 @@ def transcript(calls: Sequence[Call]) -> str:
         lines.append(f"call {call.number}  {call.asked}")
         if call.tool_names:
             lines.append(f"    tools    {', '.join(call.tool_names)}")
-        lines.append(f"    answer   {call.outline}")
+        lines.append(f"    answer   {call}")
         fit = call.of(FitOfCall)
         if fit is not None and (used := fit.used(call)):
             lines.append(f"    uses     {', '.join(used)}")

@@ -8,8 +8,9 @@ would compile each annotation.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import reduce
+from functools import partial, reduce
 from importlib import import_module
+from sys import modules
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -61,6 +62,17 @@ class Feature(NamedTuple):
     """Maps each name that the feature adds to the core, such as "reply.improvised", to its module and function.
 
     Names of a class are those of its methods. "server.pages" is a class: a server's answers for browsers.
+    """
+    comparison: str = ""
+    """A function, named as "module.function", that explains a failed comparison of two values.
+
+    It is called with the operator and the two values of a failed `assert`, and returns lines; none if the values are
+    not the feature's. It is not called if the feature is not imported, because no value can be the feature's then.
+    """
+    routes: Mapping[str, str] = _NONE
+    """Maps each route that the feature adds to the control API to a function, named as "module.function".
+
+    A route is "GET {fake}/name": the function is called with the fake, and returns the value to answer with.
     """
 
 
@@ -153,6 +165,28 @@ FEATURES: Final[Mapping[str, Feature]] = {
             },
         },
         names={"reply.improvised": "improvised.improvised", "Scripting.improvise": "improvised.Improvises.improvise"},
+    ),
+    "outline": Feature(
+        "Tell what a run asked and what its script answered, as data to compare with a snapshot.",
+        lines=900,
+        command_options={
+            "show": {
+                "--outline": CommandOption(
+                    {
+                        "action": "store_true",
+                        "help": "what was new in each request, and what was answered, without what differs by chance",
+                    },
+                    "command.print_outline",
+                ),
+            },
+        },
+        names={
+            "Scripting.outline": "outline.Outlines.outline",
+            "Call.outline": "outline.outline_of_call",
+            "Seen.outline": "outline.outline_of_seen",
+        },
+        comparison="comparison.explained",
+        routes={"GET {fake}/outline": "route.outline_of_fake"},
     ),
     "embeddings": Feature(
         "Answer embedding models with vectors made from the texts.",
@@ -280,6 +314,28 @@ def functions_on_import(module: str) -> list[Callable[[Any, Any], object]]:
     """Import and return the functions that features want to be called when a run imports this module."""
     rows = FEATURES.items()
     return [_named_in(feature, row.on_import[module]) for feature, row in rows if module in row.on_import]
+
+
+def explanation_of(op: str, left: object, right: object) -> list[str]:
+    """Return the lines by which the first feature that knows two compared values explains why they differ."""
+    for name, row in FEATURES.items():
+        if row.comparison and f"{__name__}.{name}" in modules:
+            found = _named_in(name, row.comparison)(op, left, right)
+            if found:
+                return [*found]
+    return []
+
+
+def routes_of_fake() -> Iterator[tuple[str, str, str, Callable[[Any], object]]]:
+    """Yield the routes that features add to the control API: method, path below a fake, name, and the function."""
+    for feature, row in FEATURES.items():
+        for route, place in row.routes.items():
+            method, _, path = route.partition(" {fake}")
+            yield method, path, place.rpartition(".")[2], partial(_called, feature, place)
+
+
+def _called(feature: str, place: str, given: object) -> object:
+    return _named_in(feature, place)(given)
 
 
 def module_of(feature: str, name: str) -> Any:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pytest
 
+from converse_harness.features import explanation_of
 from converse_harness.plugin import settings
 from converse_harness.plugin.fakes import FAKES, FakesOfTests, fakes_of_tests, is_asked_for
 from converse_harness.plugin.outcome import ASKED, Phases
@@ -251,6 +252,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         if parameters.checks not in asked:
             asked.append(parameters.checks)
         parameters.parametrize(metafunc)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_assertrepr_compare(
+    op: str, left: object, right: object
+) -> Generator[None, list[list[str]], list[list[str]]]:
+    """Explain a failed comparison of values that a feature knows, above the lines of pytest or of another plugin."""
+    told = yield
+    lines = explanation_of(op, left, right)
+    return [[*lines, *(line for others in told[:1] for line in others)], *told] if lines else told
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -132,7 +132,9 @@ RECORDER: Final = _names(where="header")
 
 _IDS: Final = sorted(_names(kind="id"))
 _KEYS: Final = _names(where="line")
-_DURATION: Final = tuple(name[1:].lower() for name in CHANCE if name.startswith("*"))
+DURATIONS: Final = tuple(name[1:].lower() for name in CHANCE if name.startswith("*"))
+"""The ends of the names of members that contain a duration, in lower case, if the value is a number."""
+
 _TIMES: Final = _names(kind="time", where="answer")
 _COUNTS: Final = _names(kind="cache")
 _CACHED: Final = ("cacheReadInputTokens", "cacheWriteInputTokens")
@@ -214,7 +216,7 @@ def without_chance(value: Any, hidden: frozenset[Kind], *, top: bool = False) ->
 def _is_time(name: str, value: object) -> bool:
     """Whether a value is a time. A header with a duration is a text of digits; `latency` can also be "optimized"."""
     digits = is_number(value) or (isinstance(value, str) and value.isdecimal())
-    return digits and (name in _TIMES or name.lower().endswith(_DURATION))
+    return digits and (name in _TIMES or name.lower().endswith(DURATIONS))
 
 
 def _as_json(text: str) -> Any:

@@ -181,7 +181,7 @@ class ExpectedRefusal:
 
     def _not_broken(self) -> str:
         calls = [call for call in self._endpoint.calls if call.number > self._since]
-        rows = [f"{call.number}. {call.asked}: {one_line(call.outline)}" for call in calls[-20:]]
+        rows = [f"{call.number}. {call.asked}: {one_line(str(call))}" for call in calls[-20:]]
         arrived = "\n          ".join(rows) or "nothing: no call reached the fake in this block"
         refused = "".join(
             f"{'          ' if number else 'refused   '}call {call.number}, by another rule: {refusal.rule.name}\n"

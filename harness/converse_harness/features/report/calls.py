@@ -100,7 +100,7 @@ def _view_of(call: Call, started: float, clean: MessageMemory) -> CallView:
         request=_request(call, clean),
         headers=clean.headers(call.head.headers),
         status=call.status,
-        outline=clean.text(call.outline),
+        outline=clean.text(str(call)),
         outcome=call.outcome,
         events=tuple(zip(ats, events, strict=True)),
         answer=clean(_answer(call)),

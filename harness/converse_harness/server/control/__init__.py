@@ -24,6 +24,7 @@ from converse_harness import bedrock
 from converse_harness.endpoint.call import CONVERSATIONS, Call, Calls
 from converse_harness.endpoint.script import describe
 from converse_harness.errors import ConverseHarnessError, ReplyError, UnusedReplies, json_text
+from converse_harness.features import routes_of_fake
 from converse_harness.json_values import is_deeper, member_of, object_of, objects_of
 from converse_harness.secrets.mask import mask
 from converse_harness.server.control import reading
@@ -98,14 +99,14 @@ class ControlApi:
 
     def read_fake(self, request: Request, id: str) -> tuple[int, object]:
         """Return the state of one fake."""
-        return 200, _fake_json(id, self._fake(id))
+        return 200, _fake_json(id, self.fake(id))
 
     def close_fake(self, request: Request, id: str) -> tuple[int, object]:
         """Close a fake, and return the problems that must fail the test.
 
         With `failed=true` in the query, the test has failed already; unused replies are then not among the problems.
         """
-        fake, failed = self._fake(id), _query(request, ["failed"]).get("failed", "false")
+        fake, failed = self.fake(id), _query(request, ["failed"]).get("failed", "false")
         if failed not in ("true", "false"):
             raise ControlRefused(
                 f"failed in the query is {failed!r}; it must be true or false: whether the test failed."
@@ -117,7 +118,7 @@ class ControlApi:
 
     def script_fake(self, request: Request, id: str) -> tuple[int, object]:
         """Add the replies in the request body to a fake's script."""
-        fake = self._fake(id)
+        fake = self.fake(id)
         body = reading.parse(request.body)
         known(body, SCRIPTING, "")
         for part in read_scripting(body):
@@ -128,7 +129,7 @@ class ControlApi:
         """Return a part of the list of a fake's calls; parameters in the query select the part."""
         query = _query(request, [*_PAGE, _OPERATION])
         after, limit = _page(query)
-        calls = self._fake(id).calls
+        calls = self.fake(id).calls
         kept = calls.all
         there = [call for call in _selected(query.get(_OPERATION), calls) if call.number > after]
         page = there[:limit]
@@ -143,7 +144,8 @@ class ControlApi:
         """Return the OpenAPI description of the control API."""
         return 200, openapi()
 
-    def _fake(self, id: str) -> ServerFake:
+    def fake(self, id: str) -> ServerFake:
+        """Return an open fake. Raises ControlRefused if none has this id."""
         fakes = {id_of(fake): fake for fake in self.server.fakes}
         if id not in fakes:
             raise ControlRefused(
@@ -166,6 +168,17 @@ class _ControlRoute(NamedTuple):
     handler: Handler
 
 
+def _asking(name: str, told_by: Callable[[Any], object]) -> Handler:
+    """Return a handler that answers with what a function of a feature tells of one fake."""
+
+    def ask(api: ControlApi, request: Request, id: str) -> tuple[int, object]:
+        _query(request, [])
+        return 200, told_by(api.fake(id))
+
+    ask.__name__ = name
+    return ask
+
+
 FAKES: Final = "/__converse/fakes"
 
 ROOT: Final = "root"
@@ -179,6 +192,10 @@ ROUTES: Final = (
     _ControlRoute("POST", f"{FAKES}/{{id}}/script", ControlApi.script_fake),
     _ControlRoute("GET", f"{FAKES}/{{id}}/calls", ControlApi.list_calls),
     _ControlRoute("GET", "/__converse/openapi.json", ControlApi.describe_api),
+    *(
+        _ControlRoute(method, f"{FAKES}/{{id}}{path}", _asking(name, told_by))
+        for method, path, name, told_by in routes_of_fake()
+    ),
 )
 
 

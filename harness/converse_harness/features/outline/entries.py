@@ -1,0 +1,357 @@
+"""Make the entries of an outline: what is new in each request, and what the script answered.
+
+This module decides the form of an outline, which changes only with FORM.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from binascii import Error
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from operator import attrgetter
+from typing import Any, Final, cast
+
+from converse_harness.json_values import canonical, is_array, is_number, is_object, is_text, object_of, objects_of
+from converse_harness.recordings.chance import DURATIONS, TOKENS
+from converse_harness.recordings.differences import aligned
+from converse_harness.words import counted
+
+FORM: Final = 1
+"""The version of the form of outlines. It changes only with a major release."""
+
+Entry = dict[str, Any]
+
+_BYTES: Final = ("bytes", "redactedContent")
+"""Members with binary data: bytes in an answer, base64 in the JSON of a request."""
+
+_NOT_OF_AGENT: Final = ("messages", "modelId")
+"""Members of a request that have an entry's own keys, or that are told message by message."""
+
+
+@dataclass(slots=True, eq=False)
+class OutlinedCall:
+    """One request and its answer, as an outline tells them.
+
+    `body` is the JSON of the request. `answer` contains the members of the entry that tell the answer. `failed` is true
+    if the client got no whole answer, so that it may ask again. `follows` is the call before it in the conversation, as
+    the fake has recognised it; an outline uses it only if the messages do not tell.
+    """
+
+    operation: str
+    service: str
+    model_id: str
+    body: Mapping[str, Any]
+    answer: Entry
+    failed: bool = False
+    conversation: bool = True
+    follows: OutlinedCall | None = None
+    repeats: OutlinedCall | None = None
+    retried: list[Entry] = field(default_factory=list[Entry])
+    later: list[OutlinedCall] = field(default_factory=list["OutlinedCall"])
+    request: _Request = field(init=False)
+    entry: Entry = field(default_factory=dict[str, Any])
+    place: tuple[bool, tuple[str, str], str, str] = (False, ("", ""), "", "")
+    """The key by which conversations, and the calls that continue one call, are sorted: failed calls are first."""
+
+    def __post_init__(self) -> None:
+        self.request = _Request(self)
+
+
+class _Request:
+    """A request of a conversation without what differs by chance: its settings, and its messages."""
+
+    def __init__(self, call: OutlinedCall) -> None:
+        self._call = call
+
+    @cached_property
+    def settings(self) -> Entry:
+        """Everything but the messages: model, system prompt, tools and the other members, by the names of entries."""
+        body = self._call.body
+        made: Entry = {"operation": self._call.operation, "modelId": self._call.model_id}
+        for name, value in sorted(body.items()):
+            if name == "system":
+                made[name] = [*_blocks(value, {})]
+            elif name == "toolConfig":
+                made |= _tool_config(object_of(value))
+            elif name not in _NOT_OF_AGENT:
+                made[name] = cleaned(value)
+        return made
+
+    @cached_property
+    def agent(self) -> tuple[str, str]:
+        """The text by which agents are told apart, and sorted: the system prompt, then the model."""
+        return canonical(self.settings.get("system", [])), self._call.model_id
+
+    @cached_property
+    def messages(self) -> list[Entry]:
+        """The messages, with the names of tools in place of ids."""
+        return [*messages_of(objects_of(self._call.body.get("messages")))]
+
+    @cached_property
+    def keys(self) -> list[str]:
+        """A text for each message, equal for equal messages."""
+        return [canonical(message) for message in self.messages]
+
+    @cached_property
+    def prefixes(self) -> list[int]:
+        """A number for each number of first messages, equal for equal messages."""
+        made = [0]
+        for key in self.keys:
+            made.append(hash((made[-1], key)))
+        return made
+
+
+def messages_of(messages: Iterable[Mapping[str, Any]]) -> Iterator[Entry]:
+    """Yield messages of the API without what differs by chance.
+
+    A toolResult has the name of its tool in place of the id. The results of one message stand in the order of the tool
+    uses, because agents that run tools in parallel send them in the order in which they came.
+    """
+    names: dict[str, tuple[int, str]] = {}
+    for message in messages:
+        content = [block for block in objects_of(message.get("content")) if "cachePoint" not in block]
+        for block in content:
+            use = object_of(block.get("toolUse"))
+            names |= {str(use["toolUseId"]): (len(names), str(use.get("name")))} if "toolUseId" in use else {}
+        results = iter(sorted(filter(_is_result, content), key=lambda block: _place(block, names)))
+        ordered = [next(results) if _is_result(block) else block for block in content]
+        yield {
+            "role": message.get("role"),
+            "content": [*_blocks(ordered, {use: name for use, (_, name) in names.items()})],
+        }
+
+
+def _is_result(block: Mapping[str, Any]) -> bool:
+    return "toolResult" in block
+
+
+def _place(block: Mapping[str, Any], names: Mapping[str, tuple[int, str]]) -> tuple[int, str]:
+    place, _ = names.get(str(object_of(block["toolResult"]).get("toolUseId")), (len(names), ""))
+    return place, canonical(block)
+
+
+def _blocks(blocks: object, names: Mapping[str, str]) -> Iterator[Entry]:
+    """Yield content blocks without ids, signatures and cache points. `names` maps the ids of tool uses to tools."""
+    for block in objects_of(blocks):
+        use, result, thought = (object_of(block.get(name)) for name in ("toolUse", "toolResult", "reasoningContent"))
+        if use:
+            kind = {"type": use["type"]} if use.get("type") not in (None, "tool_use") else {}
+            yield {"toolUse": {"name": use.get("name"), **kind, "input": cleaned(use.get("input"))}}
+        elif result:
+            tool = names.get(str(result.get("toolUseId")), "unknown")
+            told = {"tool": tool, "status": result.get("status") or "success"}
+            yield {"toolResult": {**told, "content": [*_blocks(result.get("content"), names)]}}
+        elif "reasoningText" in thought:
+            text = object_of(thought["reasoningText"])
+            yield {"reasoningContent": {"text": text.get("text"), "signed": bool(text.get("signature"))}}
+        elif thought:
+            yield {"reasoningContent": {"redacted": True}}
+        elif "cachePoint" not in block:
+            yield cleaned(block)
+
+
+def _tool_config(config: Mapping[str, Any]) -> Entry:
+    """Return the offered tools by name, sorted, because the order is often that of a set; and the choice."""
+    tools: Entry = {}
+    for tool in objects_of(config.get("tools")):
+        for kind, value in tool.items():
+            if kind != "cachePoint":
+                spec = dict(object_of(value))
+                name = str(spec.pop("name", kind))
+                schema = object_of(object_of(spec.pop("inputSchema", None)).get("json"))
+                tools[name] = {**cleaned(spec), **({"inputSchema": _schema(schema)} if schema else {})}
+    choice = {"toolChoice": cleaned(config["toolChoice"])} if "toolChoice" in config else {}
+    return {"tools": dict(sorted(tools.items())), **choice}
+
+
+def _schema(value: Any) -> Any:
+    """Return a JSON Schema in which the names in `required` are sorted: frameworks make them of sets, too."""
+    if is_object(value):
+        made = {name: _schema(each) for name, each in value.items()}
+        required = made.get("required")
+        return {**made, "required": sorted(required)} if is_array(required) and all(map(is_text, required)) else made
+    return [*map(_schema, value)] if is_array(value) else value
+
+
+def cleaned(value: Any, name: str = "") -> Any:
+    """Return a JSON value without durations and tokens of one call, and with a digest in place of binary data."""
+    if isinstance(value, bytes | bytearray):
+        return _digest(bytes(value))
+    if name in _BYTES and is_text(value):
+        try:
+            return _digest(b64decode(value, validate=True))
+        except (Error, ValueError):
+            return value
+    if isinstance(value, Mapping):
+        members = cast("Mapping[str, Any]", value)
+        return {key: cleaned(each, key) for key, each in members.items() if not _is_chance(key, each)}
+    if isinstance(value, list | tuple):
+        return [cleaned(each, name) for each in cast("Sequence[Any]", value)]
+    return value if value is None or isinstance(value, str | int | float) else str(value)
+
+
+def _is_chance(name: str, value: object) -> bool:
+    return name in TOKENS or (is_number(value) and name.lower().endswith(DURATIONS))
+
+
+def _digest(data: bytes) -> str:
+    return f"{counted(len(data), 'byte')}, sha256 {sha256(data).hexdigest()[:16]}"
+
+
+def linked(calls: Iterable[OutlinedCall]) -> tuple[list[OutlinedCall], list[OutlinedCall]]:
+    """Link each call to the calls that continue it, and fold repetitions.
+
+    Return the first calls of conversations, and all calls without those that repeat one.
+
+    `calls` come in the order of their arrival. A call continues the call with the most messages with which its own
+    begin. If there is none, since the agent has changed its messages, it continues the call that the fake recognised.
+    """
+    begun, made = list[OutlinedCall](), list[OutlinedCall]()
+    by_prefix: dict[tuple[int, int], list[OutlinedCall]] = {}
+    failed: dict[tuple[Any, ...], OutlinedCall] = {}
+    for call in calls:
+        request = call.request
+        same = canonical(request.settings), request.prefixes[-1]
+        again = failed.pop(same, None)
+        if again is not None:  # the client asks again what was not answered: one entry, with the answers of each try
+            again.retried.append(again.answer)
+            again.answer, again.failed = call.answer, call.failed
+            call.repeats = again
+            call = again  # noqa: PLW2901 - what follows is about the first try
+        else:
+            before = _before(call, by_prefix) or (call.follows and (call.follows.repeats or call.follows))
+            (begun if before is None else before.later).append(call)
+            made.append(call)
+            call.follows = before
+            by_prefix.setdefault((len(request.keys), request.prefixes[-1]), []).append(call)
+        if call.failed:
+            failed[same] = call
+    return begun, made
+
+
+def _before(call: OutlinedCall, by_prefix: Mapping[tuple[int, int], Sequence[OutlinedCall]]) -> OutlinedCall | None:
+    """Return the call that a call continues: its messages, and its answer if one of several has it."""
+    keys, prefixes = call.request.keys, call.request.prefixes
+    for length in range(len(keys) - 1, 0, -1):
+        found = by_prefix.get((length, prefixes[length]), ())
+        told = [each for each in found if answered(each) == keys[length]]
+        if found:  # several are equal, and so it does not matter which one; the next call gets another one
+            return min(told or found, key=lambda each: len(each.later))
+    return None
+
+
+def answered(call: OutlinedCall) -> str:
+    """Return the key of the message with a call's answer, as in `_Request.keys`; empty if there was no message."""
+    content = call.answer.get("content")
+    return "" if content is None else canonical({"role": "assistant", "content": content})
+
+
+def entries(calls: Iterable[OutlinedCall]) -> Iterator[Entry]:
+    """Yield the entry of each call, conversation after conversation.
+
+    Conversations are sorted by system prompt, model and content, because agents that run at once arrive in any order.
+    The calls of other operations are last.
+    """
+    asked, others = list[OutlinedCall](), list[OutlinedCall]()
+    for call in calls:
+        (asked if call.conversation else others).append(call)
+    begun, made = linked(asked)
+    for call in reversed(made):
+        call.later.sort(key=_PLACE)
+        call.entry = entry_of(call)
+        after = "".join(each.place[-1] for each in call.later)
+        text = canonical(call.entry)
+        call.place = not call.failed, call.request.agent, text, sha256(f"{text}{after}".encode()).hexdigest()
+    agents: dict[tuple[str, str], tuple[int, Entry]] = {}
+    numbers: dict[int, int] = {}
+    waiting = sorted(begun, key=_PLACE, reverse=True)
+    latest: OutlinedCall | None = None
+    while waiting:
+        call = waiting.pop()
+        numbers[id(call)] = len(numbers) + 1
+        if call.follows is None:
+            number, known = agents.get(call.request.agent, (len(agents) + 1, {}))
+            agents[call.request.agent] = number, call.request.settings
+            yield {"agent": number, **(_entry(call, known) if known else call.entry)}
+        else:
+            branch = {} if call.follows is latest else {"after": numbers[id(call.follows)]}
+            yield {**branch, **call.entry}
+        latest = call
+        waiting += reversed(call.later)
+    yield from sorted(map(_other, others), key=canonical)
+
+
+_PLACE: Final = attrgetter("place")
+
+
+def entry_of(call: OutlinedCall) -> Entry:
+    """Return the entry of one call: what is new in comparison with `call.follows`."""
+    if not call.conversation:
+        return _other(call)
+    return _entry(call, {} if call.follows is None else call.follows.request.settings)
+
+
+def _entry(call: OutlinedCall, known: Entry) -> Entry:
+    retried = {"retried": call.retried} if call.retried else {}
+    return {**_changed(known, call.request.settings), **_new_messages(call), **retried, **call.answer}
+
+
+def _changed(before: Entry, now: Entry) -> Entry:
+    """Return the settings that differ, and of the tools only those that differ. None stands for what is gone."""
+    made = {name: now.get(name) for name in [*now, *before] if before.get(name) != now.get(name)}
+    if before.get("tools") and made.get("tools"):
+        made["tools"] = _changed(before["tools"], now["tools"])
+    return made
+
+
+def _new_messages(call: OutlinedCall) -> Entry:
+    """Return the messages that the agent has added, and a line for each that it has left out."""
+    request, before = call.request, call.follows
+    if before is None:
+        return {"messages": request.messages}
+    told, keys = before.request.messages, before.request.keys
+    if (answer := answered(before)) != "":
+        told = [*told, {"role": "assistant", "content": before.answer["content"]}]
+        keys = [*keys, answer]
+    pairs = aligned(keys, request.keys, str, leftovers=False)
+    gone = [one_line(told[pair.old]) for pair in pairs if pair.new is None and pair.old is not None]
+    new = [request.messages[pair.new] for pair in pairs if pair.old is None and pair.new is not None]
+    return {**({"left_out": gone} if gone else {}), "messages": new}
+
+
+def _other(call: OutlinedCall) -> Entry:
+    """Return the entry of a call that asks a model for no answer of a conversation, such as Retrieve."""
+    model = {"modelId": call.model_id} if call.model_id else {}
+    return {"operation": call.operation, "service": call.service, **model, "input": cleaned(call.body), **call.answer}
+
+
+def one_line(message: Mapping[str, Any]) -> str:
+    """Return a message of an outline in one line, such as `user: toolResult timetable success`."""
+    return f"{message.get('role')}: {' + '.join(map(block_line, objects_of(message.get('content')))) or 'nothing'}"
+
+
+_WIDTH: Final = 60
+
+
+def block_line(block: Mapping[str, Any]) -> str:
+    """Return a content block of an outline in one line."""
+    match block:
+        case {"text": str(text)}:
+            return _cut(repr(text))
+        case {"toolUse": {"name": name, "input": given}}:
+            return f"toolUse {name} {_cut(canonical(given))}"
+        case {"toolResult": {"tool": tool, "status": status, "content": content}}:
+            return f"toolResult {tool} {status}: {_cut(', '.join(map(block_line, content)))}"
+        case {"reasoningContent": {"text": text}}:
+            return f"reasoning {_cut(repr(text))}"
+        case _:
+            name = next(iter(block), "empty block")
+            return f"{name} {_cut(canonical(block.get(name)))}"
+
+
+def _cut(text: str) -> str:
+    flat = text.replace("\n", " ")
+    return flat if len(flat) <= _WIDTH else f"{flat[: _WIDTH - 3]}..."
