@@ -45,6 +45,7 @@ UNPINNED = (
     "litellm",
     "neighbours",
     "companions",
+    "snapshots",
     "aiobotocore",
     "plugins",
     "ministack",
@@ -257,6 +258,13 @@ def companions(session: nox.Session) -> None:
     install(session, *COMPANIONS, extra="[test]")
     environ = {"HAYSTACK_TELEMETRY_ENABLED": "false"}
     session.run(*PYTEST, *(session.posargs or pinned("companions")), env=environ)
+
+
+@nox.session
+def snapshots(session: nox.Session) -> None:
+    """Test outlines with the libraries that store snapshots."""
+    install(session, "syrupy>=5", "inline-snapshot>=0.30", "pytest-regressions>=2.8", extra="[test]")
+    session.run(*PYTEST, *(session.posargs or pinned("snapshots")))
 
 
 @nox.session

@@ -185,7 +185,10 @@ def steps(arguments: argparse.Namespace, work: Path) -> dict[str, Step]:
         *(session(f"tests-{version}", version) for version in VERSIONS if version not in (oldest, newest)),
         session("typing"),
         session("floor", "3.11"),
-        *map(session, ("aiobotocore", "neighbours", "companions", "rehearsal", "badday", "plugins", "litellm")),
+        *map(
+            session,
+            ("aiobotocore", "neighbours", "companions", "snapshots", "rehearsal", "badday", "plugins", "litellm"),
+        ),
         *map(session, ("network", "notebook")),
         *(session(name, "3.12", lacks=node if client.get("node") else "") for name, client in CLIENTS.items()),
         session("javascript", lacks=node),

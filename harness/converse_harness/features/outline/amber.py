@@ -19,8 +19,9 @@ def value_of_amber(text: str) -> Any:
     >>> value_of_amber("list([\n  dict({\n    'a': 1,\n  }),\n])")
     [{'a': 1}]
     """
-    value, rest = _read(text.splitlines(), 0, "")
-    if rest != len(text.splitlines()):
+    lines = text.split("\n")  # not splitlines(): a text may contain other characters that end a line
+    value, rest = _read(lines, 0, "")
+    if rest != len(lines):
         raise ValueError(f"line {rest + 1} comes after the value")
     return value
 

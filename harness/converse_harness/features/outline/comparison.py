@@ -19,8 +19,8 @@ _AGENT: Final = "the agent sent something else"
 _SCRIPT: Final = "the script answered something else"
 
 _WHO: Final[Mapping[str, str]] = {
-    "agent": "another agent asked",
-    "after": "the agent continued another call",
+    "begins": "the agents or their conversations changed",
+    "continues": "the agent continued another call",
     "modelId": "the agent asked another model",
     "operation": "the agent asked by another operation",
     "system": _PROMPT,
@@ -88,12 +88,14 @@ def _lines(before: Sequence[Entry], now: Sequence[Entry]) -> Iterator[str]:
         yield from _changed(at + 1, old, new)
     if len(changed) > 1:
         yield f"  and {counted(len(changed) - 1, 'other call')} differ" + ("s" if len(changed) == 2 else "")
+    if len(before) != len(now):
+        yield f"  {counted(len(now), 'call')}, before {len(before)}"
 
 
 def _kind(entry: Entry) -> str:
     """Return a text that is equal for calls with the same kinds of new messages: these are compared."""
     messages = [[message.get("role"), *map(_name, message.get("content", ()))] for message in entry.get("messages", ())]
-    return canonical([entry.get("agent"), messages, [*map(_name, entry.get("content", ()))]])
+    return canonical([entry.get("begins"), messages, [*map(_name, entry.get("content", ()))]])
 
 
 def _name(block: Mapping[str, Any]) -> str:
@@ -107,7 +109,7 @@ def _changed(number: int, old: Entry, new: Entry) -> Iterator[str]:
     first = min(names, key=lambda name: [*_WHO].index(name) if name in _WHO else 4)
     found = [*differences(old.get(first, ABSENT), new.get(first, ABSENT), (first,), (first,))]
     who = _WHO.get(first, f"the agent sent another {first}")
-    if first == "messages" and "agent" in new and all("text" in each.path for each in found):
+    if first == "messages" and "begins" in new and all("text" in each.path for each in found):
         who = _PROMPT
     yield f"call {number}: {who}: {_subject(old, new, found[0])}"
     for each in islice(found, _MOST):
@@ -128,7 +130,7 @@ def _subject(old: Entry, new: Entry, difference: Difference) -> str:
             subject = "citation"
         elif is_object(value) and {"toolUse", "toolResult"} & value.keys():
             subject = _name(value)
-        elif is_object(value) and len(value) == 1 and not subject:
+        elif name in ("messages", "content") and is_object(value) and len(value) == 1 and not subject:
             subject = str(next(iter(value)))
     if name == "tools" and steps:
         subject = f"tool {steps[0]}"

@@ -53,8 +53,8 @@ class OutlinedCall:
     later: list[OutlinedCall] = field(default_factory=list["OutlinedCall"])
     request: _Request = field(init=False)
     entry: Entry = field(default_factory=dict[str, Any])
-    place: tuple[bool, tuple[str, str], str, str] = (False, ("", ""), "", "")
-    """The key by which conversations, and the calls that continue one call, are sorted: failed calls are first."""
+    place: tuple[tuple[str, str], bool, str, str] = (("", ""), False, "", "")
+    """The key by which conversations, and the calls that continue one call, are sorted: by agent, failed calls first."""
 
     def __post_init__(self) -> None:
         self.request = _Request(self)
@@ -253,7 +253,8 @@ def entries(calls: Iterable[OutlinedCall]) -> Iterator[Entry]:
     """Yield the entry of each call, conversation after conversation.
 
     Conversations are sorted by system prompt, model and content, because agents that run at once arrive in any order.
-    The calls of other operations are last.
+    An entry has no number that depends on other conversations, so that an agent more or less changes nothing else. The
+    calls of other operations are last.
     """
     asked, others = list[OutlinedCall](), list[OutlinedCall]()
     for call in calls:
@@ -264,21 +265,23 @@ def entries(calls: Iterable[OutlinedCall]) -> Iterator[Entry]:
         call.entry = entry_of(call)
         after = "".join(each.place[-1] for each in call.later)
         text = canonical(call.entry)
-        call.place = not call.failed, call.request.agent, text, sha256(f"{text}{after}".encode()).hexdigest()
-    agents: dict[tuple[str, str], tuple[int, Entry]] = {}
-    numbers: dict[int, int] = {}
+        call.place = call.request.agent, not call.failed, text, sha256(f"{text}{after}".encode()).hexdigest()
+    agents: dict[tuple[str, str], Entry] = {}
+    conversation: dict[int, int] = {}
     waiting = sorted(begun, key=_PLACE, reverse=True)
     latest: OutlinedCall | None = None
     while waiting:
         call = waiting.pop()
-        numbers[id(call)] = len(numbers) + 1
+        agent = call.request.agent
         if call.follows is None:
-            number, known = agents.get(call.request.agent, (len(agents) + 1, {}))
-            agents[call.request.agent] = number, call.request.settings
-            yield {"agent": number, **(_entry(call, known) if known else call.entry)}
+            conversation.clear()
+            begins = {"begins": "conversation" if agent in agents else "agent"}
+            yield {**begins, **(_entry(call, agents[agent]) if agent in agents else call.entry)}
+            agents[agent] = call.request.settings
         else:
-            branch = {} if call.follows is latest else {"after": numbers[id(call.follows)]}
+            branch = {} if call.follows is latest else {"continues": conversation[id(call.follows)]}
             yield {**branch, **call.entry}
+        conversation[id(call)] = len(conversation) + 1
         latest = call
         waiting += reversed(call.later)
     yield from sorted(map(_other, others), key=canonical)

@@ -53,7 +53,7 @@ class Outlines:
         ...     client = boto3.client("bedrock-runtime")
         ...     answer = client.converse(modelId="m", messages=[{"role": "user", "content": [{"text": "hello"}]}])
         >>> print(fake.outline())
-        1. agent 1, Converse m
+        1. new agent, Converse m
            user: 'hello'
            -> 'hi', end_turn
         """

@@ -9,7 +9,7 @@ from converse_harness.features.outline.entries import block_line, one_line
 from converse_harness.json_values import canonical, is_array, objects_of
 
 _OWN: Final = frozenset(
-    {"agent", "after", "operation", "modelId", "left_out", "messages", "retried", "content", "stopReason"}
+    {"begins", "continues", "operation", "modelId", "left_out", "messages", "retried", "content", "stopReason"}
 )
 """The members of an entry that have a place of their own in the text."""
 
@@ -25,8 +25,8 @@ def text_of(outline: Sequence[Mapping[str, Any]]) -> str:
 
 def entry_lines(entry: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of one entry: what is new about the request, then the answer after `->`."""
-    head = [f"agent {entry['agent']}"] if "agent" in entry else []
-    head += [f"after {entry['after']}"] if "after" in entry else []
+    head = [f"new {entry['begins']}"] if "begins" in entry else []
+    head += [f"continues call {entry['continues']} of this conversation"] if "continues" in entry else []
     asked = " ".join(str(entry[name]) for name in ("operation", "modelId") if entry.get(name))
     yield ", ".join([*head, *([asked] if asked else [])])
     for name, value in entry.items():
