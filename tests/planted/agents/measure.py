@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree as ET
@@ -24,6 +24,7 @@ CHAOS_SECONDS: Final = 40
 _PATIENCE: Final = 100
 _RULE: Final = re.compile(r"^E?\s*rule\s+(\w+):", re.MULTILINE)
 _NOTE: Final = re.compile(r"^(\w+), in \d+ tests?$", re.MULTILINE)
+_OUTLINE: Final = re.compile(r"^E?\s*(?:AssertionError: )?outline of ", re.MULTILINE)
 _CHAOS: Final = re.compile(r"^(?:HUNG|NOT NOTICED|WRONG ANSWER)\s+\S+\s+reply \d+\s+(\w+):", re.MULTILINE)
 
 
@@ -75,22 +76,44 @@ def _machine(folder: Path) -> Mapping[str, Iterable[str]]:
     return {"machine": _Run(folder, "test_machine.py").failed}
 
 
-RUNS: Final[Sequence[Callable[[Path], Mapping[str, Iterable[str]]]]] = (_obvious, _trouble, _contract, _machine)
+def _outline(folder: Path) -> Mapping[str, Iterable[str]]:
+    """The obvious tests whose outline differs from that of the agent without a mistake."""
+    changed = (folder / "agent.py").read_text(encoding="utf-8")
+    (folder / "agent.py").write_text(source(None), encoding="utf-8")
+    _Run(folder, "test_outline.py")  # it stores the outlines
+    (folder / "stored").touch()
+    (folder / "agent.py").write_text(changed, encoding="utf-8")
+    failed = _Run(folder, "test_outline.py").failed
+    return {"outline": [name for name, text in failed.items() if _OUTLINE.search(text) or name == "hangs"]}
+
+
+RUNS: Final[Mapping[str, Callable[[Path], Mapping[str, Iterable[str]]]]] = {
+    "obvious": _obvious,
+    "outline": _outline,
+    "trouble": _trouble,
+    "contract": _contract,
+    "machine": _machine,
+}
 """Each run returns, by way, the names of what finds a mistake."""
 
-WAYS: Final = ("obvious tests", "rules", "notes", "trouble", "chaos", "contract", "machine")
+WAYS: Final = ("obvious tests", "rules", "notes", "outline", "trouble", "chaos", "contract", "machine")
 """The ways to find a mistake."""
 
 
-def finders(mistake: Mistake | None) -> dict[str, list[str]]:
-    """By way, the names of what finds a mistake (None: the right agent)."""
+def finders(mistake: Mistake | None, runs: Iterable[str] = ()) -> dict[str, list[str]]:
+    """By way, the names of what finds a mistake (None: the right agent). `runs` are some of the names in RUNS."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for file in SUITE.glob("suite_*.py"):
             shutil.copy(file, folder / file.name.replace("suite_", "test_"))
         (folder / "agent.py").write_text(source(mistake), encoding="utf-8")
-        found = {way: sorted({*names}) for run in RUNS for way, names in run(folder).items()}
-    return {way: found[way] for way in WAYS}
+        found = {
+            way: sorted({*names})
+            for name, run in RUNS.items()
+            if not runs or name in runs
+            for way, names in run(folder).items()
+        }
+    return {way: found[way] for way in WAYS if way in found}
 
 
 def stored() -> dict[str, dict[str, list[str]]]:
@@ -104,12 +127,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.planted.agents.measure", description=__doc__)
     parser.add_argument("names", nargs="*", help="the mistakes (all, and the right agent)")
     parser.add_argument("--write", action="store_true", help=f"store the result in {FOUND.name}")
+    parser.add_argument("--run", action="append", default=[], choices=RUNS, help="measure only this, keep the rest")
     arguments = parser.parse_args()
-    before = stored() if FOUND.exists() and arguments.names else {}
+    before = stored() if FOUND.exists() and (arguments.names or arguments.run) else {}
     asked: list[Mistake | None] = [*named(arguments.names)]
     for mistake in asked if arguments.names else [None, *asked]:
         name = "right" if mistake is None else mistake.name
-        before[name] = finders(mistake)
+        found = {**before.get(name, {}), **finders(mistake, arguments.run)}
+        before[name] = {way: found[way] for way in WAYS}
         print(name, json.dumps({way: found for way, found in before[name].items() if found}), flush=True)
         if arguments.write:
             order = ["right", *(each.name for each in MISTAKES)]

@@ -54,7 +54,7 @@ class OutlinedCall:
     request: _Request = field(init=False)
     entry: Entry = field(default_factory=dict[str, Any])
     place: tuple[tuple[str, str], bool, str, str] = (("", ""), False, "", "")
-    """The key by which conversations, and the calls that continue one call, are sorted: by agent, failed calls first."""
+    """The key by which conversations, and the calls that continue one call, are sorted: by agent, then failed calls."""
 
     def __post_init__(self) -> None:
         self.request = _Request(self)
