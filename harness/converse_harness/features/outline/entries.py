@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from operator import attrgetter
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from converse_harness.json_values import canonical, is_array, is_number, is_object, is_text, object_of, objects_of
 from converse_harness.recordings.chance import DURATIONS, TOKENS
@@ -86,14 +86,21 @@ class _Request:
         return canonical(self.settings.get("system", [])), self._call.model_id
 
     @cached_property
+    def told(self) -> Messages:
+        """The messages. Those that the call before it has sent too are read once."""
+        raw = objects_of(self._call.body.get("messages"))
+        before = self._call.follows
+        return messages_of(raw, None if before is None else before.request.told)
+
+    @property
     def messages(self) -> list[Entry]:
         """The messages, with the names of tools in place of ids."""
-        return [*messages_of(objects_of(self._call.body.get("messages")))]
+        return self.told.messages
 
-    @cached_property
+    @property
     def keys(self) -> list[str]:
         """A text for each message, equal for equal messages."""
-        return [canonical(message) for message in self.messages]
+        return self.told.keys
 
     @cached_property
     def prefixes(self) -> list[int]:
@@ -104,24 +111,43 @@ class _Request:
         return made
 
 
-def messages_of(messages: Iterable[Mapping[str, Any]]) -> Iterator[Entry]:
-    """Yield messages of the API without what differs by chance.
+class Messages(NamedTuple):
+    """Messages of the API, without what differs by chance, and a text for each that is equal for equal messages.
+
+    `raw` are the messages of the API. `names` maps the id of each tool use to its position and to the tool.
+    """
+
+    raw: Sequence[Mapping[str, Any]]
+    messages: list[Entry]
+    keys: list[str]
+    names: dict[str, tuple[int, str]]
+
+
+def messages_of(raw: Sequence[Mapping[str, Any]], before: Messages | None = None) -> Messages:
+    """Return messages of the API without what differs by chance. `before` are messages with which these may begin.
 
     A toolResult has the name of its tool in place of the id. The results of one message stand in the order of the tool
     uses, because agents that run tools in parallel send them in the order in which they came.
     """
-    names: dict[str, tuple[int, str]] = {}
-    for message in messages:
+    made = Messages(raw, [], [], {})
+    if before is not None and len(before.raw) <= len(raw) and all(map(_is_same, before.raw, raw)):
+        made = Messages(raw, [*before.messages], [*before.keys], {**before.names})
+    names = made.names
+    for message in raw[len(made.messages) :]:
         content = [block for block in objects_of(message.get("content")) if "cachePoint" not in block]
         for block in content:
             use = object_of(block.get("toolUse"))
             names |= {str(use["toolUseId"]): (len(names), str(use.get("name")))} if "toolUseId" in use else {}
         results = iter(sorted(filter(_is_result, content), key=lambda block: _place(block, names)))
         ordered = [next(results) if _is_result(block) else block for block in content]
-        yield {
-            "role": message.get("role"),
-            "content": [*_blocks(ordered, {use: name for use, (_, name) in names.items()})],
-        }
+        told = {"role": message.get("role"), "content": [*_blocks(ordered, names)]}
+        made.messages.append(told)
+        made.keys.append(canonical(told))
+    return made
+
+
+def _is_same(one: object, other: object) -> bool:
+    return one is other or one == other
 
 
 def _is_result(block: Mapping[str, Any]) -> bool:
@@ -133,7 +159,7 @@ def _place(block: Mapping[str, Any], names: Mapping[str, tuple[int, str]]) -> tu
     return place, canonical(block)
 
 
-def _blocks(blocks: object, names: Mapping[str, str]) -> Iterator[Entry]:
+def _blocks(blocks: object, names: Mapping[str, tuple[int, str]]) -> Iterator[Entry]:
     """Yield content blocks without ids, signatures and cache points. `names` maps the ids of tool uses to tools."""
     for block in objects_of(blocks):
         use, result, thought = (object_of(block.get(name)) for name in ("toolUse", "toolResult", "reasoningContent"))
@@ -141,7 +167,7 @@ def _blocks(blocks: object, names: Mapping[str, str]) -> Iterator[Entry]:
             kind = {"type": use["type"]} if use.get("type") not in (None, "tool_use") else {}
             yield {"toolUse": {"name": use.get("name"), **kind, "input": cleaned(use.get("input"))}}
         elif result:
-            tool = names.get(str(result.get("toolUseId")), "unknown")
+            _, tool = names.get(str(result.get("toolUseId")), (0, "unknown"))
             told = {"tool": tool, "status": result.get("status") or "success"}
             yield {"toolResult": {**told, "content": [*_blocks(result.get("content"), names)]}}
         elif "reasoningText" in thought:

@@ -185,6 +185,6 @@ _TOLD = ("additionalModelResponseFields", "trace")
 
 def _content(answer: Mapping[str, Any]) -> dict[str, Any]:
     message: Mapping[str, Any] = answer["output"]["message"]
-    (told,) = messages_of([message])
+    (told,) = messages_of([message]).messages
     more = {name: cleaned(answer[name]) for name in _TOLD if answer.get(name) is not None}
     return {"content": told["content"], "stopReason": answer["stopReason"], **more}
