@@ -27,9 +27,6 @@ Entry = dict[str, Any]
 _BYTES: Final = ("bytes", "redactedContent")
 """Members with binary data: bytes in an answer, base64 in the JSON of a request."""
 
-_NOT_OF_AGENT: Final = ("messages", "modelId")
-"""Members of a request that have an entry's own keys, or that are told message by message."""
-
 
 @dataclass(slots=True, eq=False)
 class OutlinedCall:
@@ -76,7 +73,7 @@ class _Request:
                 made[name] = [*_blocks(value, {})]
             elif name == "toolConfig":
                 made |= _tool_config(object_of(value))
-            elif name not in _NOT_OF_AGENT:
+            elif name != "messages":
                 made[name] = cleaned(value)
         return made
 
@@ -287,14 +284,14 @@ def entries(calls: Iterable[OutlinedCall]) -> Iterator[Entry]:
         (asked if call.conversation else others).append(call)
     begun, made = linked(asked)
     for call in reversed(made):
-        call.later.sort(key=_PLACE)
+        call.later.sort(key=attrgetter("place"))
         call.entry = entry_of(call)
         after = "".join(each.place[-1] for each in call.later)
         text = canonical(call.entry)
         call.place = call.request.agent, not call.failed, text, sha256(f"{text}{after}".encode()).hexdigest()
     agents: dict[tuple[str, str], Entry] = {}
     conversation: dict[int, int] = {}
-    waiting = sorted(begun, key=_PLACE, reverse=True)
+    waiting = sorted(begun, key=attrgetter("place"), reverse=True)
     latest: OutlinedCall | None = None
     while waiting:
         call = waiting.pop()
@@ -311,9 +308,6 @@ def entries(calls: Iterable[OutlinedCall]) -> Iterator[Entry]:
         latest = call
         waiting += reversed(call.later)
     yield from sorted(map(_other, others), key=canonical)
-
-
-_PLACE: Final = attrgetter("place")
 
 
 def entry_of(call: OutlinedCall) -> Entry:
