@@ -419,5 +419,5 @@ def test_a_call_that_was_answered_with_no_answer_is_not_fine() -> None:
     fake = Fake()
     fake.core.exchange(Request("POST", "/model/a/b/converse", (), b'{"messages":[]}'))
     [call] = fake.calls.all
-    assert call.outline.startswith("200  no answer: UnknownOperationException in a body that clients do not read")
+    assert str(call).startswith("200  no answer: UnknownOperationException in a body that clients do not read")
     assert not views_of([call])[0].is_fine
