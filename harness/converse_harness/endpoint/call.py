@@ -481,11 +481,15 @@ class Call:
     @property
     def _json(self) -> Mapping[str, Any]:
         """The JSON of the conversation. It is read before the first byte of every answer; `params` may be slow."""
-        return conversation_in(self.operation, self.body) if self.operation in CONVERSATIONS else {}
+        return _conversation_of(self)
 
     @property
     def _json_messages(self) -> Sequence[Mapping[str, Any]]:
         return cast("Sequence[Mapping[str, Any]]", self._json.get("messages", ()))
+
+
+def _conversation_of(call: Call) -> Mapping[str, Any]:
+    return conversation_in(call.operation, call.body) if call.operation in CONVERSATIONS else {}
 
 
 _SHOWN: Final = 6
@@ -669,7 +673,8 @@ def _executed(calls: Iterable[Call]) -> Iterator[UsedTool]:
     sent: Counter[str] = Counter()
     counted: Counter[str] = Counter()
     for call in calls:
-        uses, results = _latest(call.messages)
+        # As JSON, because to convert whole conversations takes long.
+        uses, results = _latest(_conversation_of(call).get("messages", ()))
         for use in uses:
             use_id, name = str(use.get("toolUseId")), str(use.get("name"))
             result = results.get(use_id)
@@ -677,14 +682,14 @@ def _executed(calls: Iterable[Call]) -> Iterator[UsedTool]:
                 continue
             if result.get("status") != "error" or name in call.tool_names:
                 counted[use_id] += 1
-                yield UsedTool(name, use.get("input"), result, call)
+                yield UsedTool(name, use.get("input"), bedrock.from_json("ToolResultBlock", result), call)
         content = call.response.message["content"] if call.response else ()
         sent.update(block["toolUse"]["toolUseId"] for block in content if "toolUse" in block)
 
 
 def _latest(messages: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], dict[str, Mapping[str, Any]]]:
     """Return the tool uses of the last answer in the messages, and the results after this answer, by toolUseId."""
-    at = max((place for place, message in enumerate(messages) if message.get("role") == "assistant"), default=-1)
+    at = next((place for place in range(len(messages) - 1, -1, -1) if _ROLE(messages[place]) == "assistant"), -1)
     answer = messages[at].get("content", ()) if at >= 0 else ()
     uses = [block["toolUse"] for block in answer if "toolUse" in block]
     after = [block for message in messages[at + 1 :] for block in message.get("content", ())]

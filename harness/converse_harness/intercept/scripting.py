@@ -120,13 +120,17 @@ _NOT_OPEN: Final = (
 
 
 if TYPE_CHECKING:  # the methods that features add; at run time they are there if the feature is
+    from converse_harness.features.budgets.budget import Budgets
     from converse_harness.features.improvise.improvised import Improvises
+
+    class _OfFeatures(Improvises, Budgets): ...
+
 else:
-    Improvises = object
+    _OfFeatures = object
 
 
 @with_methods_of_features
-class Scripting(StagesOfFake, Improvises):
+class Scripting(StagesOfFake, _OfFeatures):
     """The methods of a Fake for replies, conditions, answers to other operations, expected refusals, and its clock."""
 
     transport: ClassVar[Transport | None] = None
