@@ -113,8 +113,8 @@ def _table(count: BudgetCount, found: Sequence[Overrun], reasons: _Reasons) -> s
         why = [f"over: {', '.join(over[id(call)])}"] if id(call) in over else []
         why += [reasons[key][id(call)].partition("\n")[0] for key in _EXPLAINING if id(call) in reasons[key]]
         size = number(characters[id(call)]) if id(call) in characters else "-"
-        used = cut(", ".join(tools.get(id(call), ())), _WIDTH)
-        rows.append((">" * (id(call) in over), count.label(call), _asked(call), used, size, "; ".join(why)))
+        brought = cut(", ".join(tools.get(id(call), ())), _WIDTH)
+        rows.append((">" * (id(call) in over), count.label(call), _asked(call), brought, size, "; ".join(why)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [_line(row, widths) for row in rows]
     left = len(count.calls) + 1 - len(rows)
