@@ -8,7 +8,7 @@ from typing import Final
 
 from converse_harness.cli.terminal import BOLD, GREEN, RED, Arguments, CommandFailed, plain, say
 from converse_harness.errors import DamagedData
-from converse_harness.features.budgets.costs import CostsCompared, TestCosts, read_costs
+from converse_harness.features.budgets.costs import CostsCompared, CostsOfTest, read_costs
 from converse_harness.words import counted, plural
 
 DESCRIPTION: Final = (
@@ -37,7 +37,7 @@ def run(given: argparse.Namespace) -> int:
     return 1 if count else 0
 
 
-def _read(path: Path) -> dict[str, TestCosts]:
+def _read(path: Path) -> dict[str, CostsOfTest]:
     try:
         return read_costs(path)
     except OSError as error:

@@ -32,17 +32,15 @@ Numbers = Mapping[str, float]
 """Amounts by name: by the keys of a budget, or by the kinds of tokens."""
 
 
-class TestCosts:
+class CostsOfTest:
     """What one test costs: the `exact` amounts by the keys of a budget, and the `estimated` tokens."""
-
-    __test__ = False
 
     def __init__(self, exact: Numbers, estimated: Numbers) -> None:
         self.exact = exact
         self.estimated = estimated
 
     @classmethod
-    def of(cls, count: BudgetCount) -> TestCosts:
+    def of(cls, count: BudgetCount) -> CostsOfTest:
         """Compute the costs of the calls of a test."""
         exact = {key: _sum(each.amount for each in count.spent(key)) for key in KEYS}
         usages = [call.response.usage or {} for call in count.calls if call.response is not None]
@@ -65,7 +63,7 @@ def write_costs(path: Path, tests: Mapping[str, object]) -> None:
     path.write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
 
 
-def read_costs(path: Path) -> dict[str, TestCosts]:
+def read_costs(path: Path) -> dict[str, CostsOfTest]:
     """Read the costs of tests by node id. Raises OSError, and DamagedData for a file that is no file of costs."""
     try:
         values: object = parsed_json(path.read_bytes())
@@ -81,7 +79,7 @@ def read_costs(path: Path) -> dict[str, TestCosts]:
     tests = values.get("tests")
     if not is_object(tests) or not all(map(_is_costs, tests.values())):
         raise DamagedData(f"{path} was changed after `pytest --converse-costs` wrote it. Write it again.")
-    return {name: TestCosts({key: each[key] for key in KEYS}, each[ESTIMATED]) for name, each in tests.items()}
+    return {name: CostsOfTest({key: each[key] for key in KEYS}, each[ESTIMATED]) for name, each in tests.items()}
 
 
 def _is_costs(value: object) -> bool:
@@ -93,7 +91,7 @@ def _is_costs(value: object) -> bool:
 class CostsCompared:
     """The comparison of two runs, as lines, and whether something exact costs more."""
 
-    def __init__(self, old: Mapping[str, TestCosts], new: Mapping[str, TestCosts]) -> None:
+    def __init__(self, old: Mapping[str, CostsOfTest], new: Mapping[str, CostsOfTest]) -> None:
         self._old, self._new = old, new
         self._both = [name for name in new if name in old]
         self.more = [name for name in self._both if _costs_more(old[name].exact, new[name].exact)]

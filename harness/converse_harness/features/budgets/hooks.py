@@ -11,7 +11,7 @@ import pytest
 
 from converse_harness.errors import Argument, ReplyError
 from converse_harness.features.budgets.budget import OF_TEST, check_budget
-from converse_harness.features.budgets.costs import TestCosts, write_costs
+from converse_harness.features.budgets.costs import CostsOfTest, write_costs
 from converse_harness.features.budgets.counts import BudgetCount
 from converse_harness.features.budgets.limits import BudgetLimits, check_limits, limits_in
 from converse_harness.intercept.observers import watching
@@ -110,7 +110,7 @@ class BudgetHooks:
         if call.when == "teardown" and (count := item.stash.get(_COUNT, None)) is not None:
             del item.stash[_COUNT]
             if self._path is not None and count.calls:
-                report.user_properties.append((_COSTS, TestCosts.of(count).as_json))
+                report.user_properties.append((_COSTS, CostsOfTest.of(count).as_json))
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
