@@ -6,9 +6,10 @@ import json
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from http import HTTPStatus
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from converse_harness.bedrock.request_items import RequestItem
+from converse_harness.bedrock.request_items import RequestItems
 from converse_harness.endpoint.call import SCRIPTED, Call, Calls, UsedTool
 from converse_harness.endpoint.stage import Stage
 from converse_harness.endpoint.stages import StagesOfFake
@@ -37,7 +38,9 @@ class BudgetCount:
     def __init__(self) -> None:
         self.calls: list[Call] = []
         """The calls to all fakes, in the order of their arrival."""
-        self._spent: dict[str, list[SpentOn]] = {}
+        self.before: dict[int, RequestItems | None] = {}
+        """Maps the `id()` of each call to the items of an earlier request that begins with the same messages."""
+        self._spent: dict[str, Sequence[SpentOn]] = {}
         self._fakes: dict[int, Endpoint] = {}
         """Maps the `id()` of each call to its fake, which lives as long as this count."""
 
@@ -48,12 +51,14 @@ class BudgetCount:
     def add(self, call: Call, endpoint: Endpoint) -> None:
         """Count a call that has just arrived. Any thread may call this."""
         self._fakes[id(call)] = endpoint
+        self.before[id(call)] = call.items.before  # the call itself keeps it no longer than it runs
         self.calls.append(call)
 
-    def spent(self, key: str) -> list[SpentOn]:
+    def spent(self, key: str) -> Sequence[SpentOn]:
         """Return what each call added to a key of a budget, in the order of arrival."""
         if key not in self._spent:
-            self._spent[key] = sorted(_SPENT[key](self), key=lambda each: self._places[id(each.call)])
+            found = [*_SPENT[key](self)]
+            self._spent[key] = found if len(self.by_fake) < 2 else sorted(found, key=self._place)
         return self._spent[key]
 
     def label(self, call: Call) -> str:
@@ -91,6 +96,9 @@ class BudgetCount:
         """The prompt cache of each fake."""
         return [CacheOfCalls(self._fakes[id(calls[0])], calls) for calls in self.by_fake.values()]
 
+    def _place(self, spent: SpentOn) -> int:
+        return self._places[id(spent.call)]
+
     @cached_property
     def _places(self) -> Mapping[int, int]:
         return {id(call): place for place, call in enumerate(self.calls)}
@@ -110,13 +118,17 @@ def _tool_calls(count: BudgetCount) -> Iterator[SpentOn]:
     return (SpentOn(used.call) for used in count.tools_used if used.call is not None)
 
 
+_CANONICAL: Final = json.JSONEncoder(sort_keys=True)
+_COMPACT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
 def _same_tool_again(count: BudgetCount) -> Iterator[SpentOn]:
     earlier: dict[tuple[int, str, str], list[UsedTool]] = {}
     roots: dict[int, Call] = {}
     for used in count.tools_used:
         if used.call is None:
             continue
-        key = id(_root(used.call, roots)), str(used), json.dumps(used.input, sort_keys=True)
+        key = id(_root(used.call, roots)), str(used), _CANONICAL.encode(used.input)
         before = earlier.setdefault(key, [])
         # After an error, to try once more with the same input may be right; to go on so is a loop.
         is_retry = len(before) == 1 and before[0].failed
@@ -127,20 +139,21 @@ def _same_tool_again(count: BudgetCount) -> Iterator[SpentOn]:
 
 
 def _characters(count: BudgetCount) -> Iterator[SpentOn]:
-    known: dict[int, tuple[tuple[RequestItem, ...], int]] = {}
+    known: dict[int, Sequence[int]] = {}
     for call in count.calls:
         if id(call) in count.retries:
             continue
-        members, messages, parent = call.items.members, call.items.messages, call.parent
+        items, before = call.items, count.before[id(call)]
         # An agent sends its whole conversation again with each call, so only the new messages are looked at.
-        same, sent = known.get(id(parent), ((), 0))
-        if messages[: len(same)] != same:
-            same, sent = (), 0
-        sent += sum([each.once(_in_message) for each in messages[len(same) :]])
-        known[id(call)] = messages, sent
+        sums = known.get(id(before), ())
+        common = min(items.repeated, len(sums) - 1) if sums else 0
+        new = [each.once(_in_message) for each in items.messages[common:]]
+        sums = [*sums[:common], *accumulate(new, initial=sums[common] if sums else 0)]
+        known[id(items)] = sums
+        members = items.members
         system = members["system"].once(_in_blocks) if "system" in members else 0
         tools = members["toolConfig"].once(_in_tools) if "toolConfig" in members else 0
-        yield SpentOn(call, system + tools + sent)
+        yield SpentOn(call, system + tools + sums[-1])
 
 
 def _rewrites(count: BudgetCount) -> Iterator[SpentOn]:
@@ -261,7 +274,7 @@ def _has_failed(call: Call) -> bool:
 
 
 def _compact(value: object) -> int:
-    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    return len(_COMPACT.encode(value))
 
 
 def _in_message(message: Mapping[str, Any]) -> int:
@@ -278,18 +291,23 @@ def _in_blocks(blocks: Sequence[Mapping[str, Any]] | None) -> int:
 
 def _in_block(block: Mapping[str, Any]) -> int:
     """Return the number of characters of text in a content block of any kind; 0 for files and cachePoints."""
-    match block:
-        case {"text": str(text)} | {"text": {"text": str(text)}}:
-            return len(text)
-        case {"toolUse": {"input": value}} | {"json": value}:
-            return _compact(value)
-        case {"reasoningContent": {"reasoningText": inner}} | {"guardContent": inner}:
-            return _in_block(inner)
-        case (
-            {"toolResult": {"content": [*blocks]}}
-            | {"citationsContent": {"content": [*blocks]}}
-            | {"searchResult": {"content": [*blocks]}}
-        ):
-            return _in_blocks(blocks)
-        case _:
-            return 0
+    return sum([_TEXTS[kind](value) for kind, value in block.items() if kind in _TEXTS])
+
+
+def _in_content(value: Mapping[str, Any]) -> int:
+    return _in_blocks(value.get("content"))
+
+
+_TEXTS: Final[Mapping[str, Callable[[Any], int]]] = {
+    # The text of a guardContent is an object with a text in it.
+    "text": lambda value: len(value) if isinstance(value, str) else _in_block(value),
+    "json": _compact,
+    "toolUse": lambda value: _compact(value.get("input")),
+    "toolResult": _in_content,
+    "citationsContent": _in_content,
+    "searchResult": _in_content,
+    "guardContent": _in_block,
+    "reasoningContent": _in_block,
+    "reasoningText": _in_block,
+}
+"""Maps the members of content blocks that have text to functions that return its number of characters."""
