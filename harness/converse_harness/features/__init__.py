@@ -244,7 +244,7 @@ FEATURES: Final[Mapping[str, Feature]] = {
     ),
     "budgets": Feature(
         "Limit what the agent of a test may ask, and compare what tests cost.",
-        lines=900,
+        lines=1000,
         commands={"costs": "compare what the tests of two runs cost"},
         plugin="BudgetHooks",
         options={
