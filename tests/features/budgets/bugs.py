@@ -6,7 +6,7 @@ The code is ours, and as small as the bug allows: what the thread tells of is in
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from converse_harness import Call, Fake, Reply, reply
+from converse_harness.features.budgets.limits import BudgetLimits
 
 Json = dict[str, Any]
 
@@ -182,16 +183,19 @@ def runs_all_again(*, mended: bool) -> None:
 
 def _to_the_end(messages: list[Json], tries: int) -> None:
     while True:
-        for left in reversed(range(tries)):
-            try:
-                answer, why = ask(messages)
-                break
-            except ClientError:
-                if not left:
-                    raise
+        answer, why = _asked(messages, tries)
         if why != "tool_use":
             return
         messages += [answer, results(answer)]
+
+
+def _asked(messages: list[Json], tries: int) -> tuple[Json, str]:
+    for _ in range(tries - 1):
+        try:
+            return ask(messages)
+        except ClientError:
+            continue
+    return ask(messages)
 
 
 def forgets_what_it_read(*, mended: bool) -> None:
@@ -281,7 +285,7 @@ class PublicBug:
     calls: int = 10
 
     @property
-    def budget(self) -> Mapping[str, int]:
+    def budget(self) -> BudgetLimits:
         return {"calls": self.calls, "same_tool_again": 0, "rewrites": 0}
 
 

@@ -17,6 +17,7 @@ from converse_harness import CallError, Fake, assemble, fake_converse, reply
 from converse_harness.features.budgets.counts import BudgetCount
 from converse_harness.features.budgets.limits import KEYS
 from converse_harness.intercept.clients import create_client
+from tests.features.budgets.stages import NEEDS_HISTORY
 
 MODEL: Final = "us.anthropic.claude-opus-4-5-20251101-v1:0"
 TOOLS: Final = [{"toolSpec": {"name": name, "inputSchema": {"json": {"type": "object"}}}} for name in ("a", "b")]
@@ -95,6 +96,7 @@ def again(plan: AgentPlan) -> int:
     return sum(max(0, len(fails) - 1 - fails[0]) for fails in done.values())
 
 
+@NEEDS_HISTORY
 @given(plans)
 def test_each_key_counts_what_the_agent_did(plan: AgentPlan) -> None:
     count = BudgetCount()

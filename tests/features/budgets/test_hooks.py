@@ -10,6 +10,7 @@ import pytest
 
 from converse_harness import ReplyError, fake_converse
 from converse_harness.features.budgets.limits import KEYS
+from tests.features.budgets.stages import NEEDS_CACHE, NEEDS_HISTORY
 from tests.nested import XDIST
 
 AGENT: Final = """
@@ -51,6 +52,7 @@ def trips(project: pytest.Pytester) -> pytest.Pytester:
     return project
 
 
+@NEEDS_HISTORY
 def test_a_failure_names_the_keys_that_are_over_and_why(trips: pytest.Pytester) -> None:
     trips.makepyfile(
         HEAD
@@ -80,6 +82,7 @@ def test_trip(converse):
     )
 
 
+@NEEDS_CACHE
 def test_a_rewrite_says_where_the_prefix_parted(trips: pytest.Pytester) -> None:
     trips.makepyfile(
         HEAD

@@ -159,7 +159,7 @@ def _characters(count: BudgetCount) -> Iterator[SpentOn]:
 def _rewrites(count: BudgetCount) -> Iterator[SpentOn]:
     for cache in count.caches:
         own = {id(call) for call in cache.calls}
-        for each in cache.cache.rewrites:
+        for each in cache.cache.rewrites if hasattr(cache, "cache") else ():  # without the stage, nothing is cached
             if id(each.call) in own:
                 place, lines = each.summary.partition(": ")[2], str(each).splitlines()[1:]
                 earlier = count.label(each.earlier) if id(each.earlier) in own else each.earlier.number
