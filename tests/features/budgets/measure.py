@@ -1,14 +1,11 @@
 """What a budget costs: `python -m tests.features.budgets.measure` prints the milliseconds of CPU of a call.
 
-An agent with 20 tools and three cache points asks 200 times. `... measure count` counts instead between two calls of
-getppid(), for callgrind: `valgrind --tool=callgrind --dump-before=getppid python -m ... count`.
+An agent with 20 tools and three cache points asks 200 times.
 """
 
 from __future__ import annotations
 
 import gc
-import os
-import sys
 import time
 from typing import Any, Final
 
@@ -50,16 +47,10 @@ def counted() -> BudgetCount:
         return count
 
 
-def main(arguments: list[str]) -> None:
+def main() -> None:
     count = counted()
     gc.collect()
     gc.freeze()
-    if arguments == ["count"]:
-        os.getppid()
-        for key in KEYS:
-            count.spent(key)
-        os.getppid()
-        return
     rounds: list[dict[str, float]] = []
     for _ in range(ROUNDS):
         spent: dict[str, float] = {}
@@ -75,4 +66,4 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
