@@ -20,7 +20,7 @@ def test_pytest_lists_fixtures_marker_and_options(project: pytest.Pytester) -> N
         ]
     )
     project.runpytest("--markers").stdout.fnmatch_lines(
-        ["@pytest.mark.converse(unused=, *rules=, *models=, guard=, rerun=, environ=): settings of the fixture *"]
+        ["@pytest.mark.converse(unused=, *rules=, *models=, guard=, rerun=, environ=*): settings of the fixture *"]
     )
     project.runpytest("--help").stdout.fnmatch_lines(
         [

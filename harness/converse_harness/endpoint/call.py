@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from operator import methodcaller
+from operator import attrgetter, methodcaller
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, SupportsIndex, TypeVar, cast, overload
 from weakref import ref
 
@@ -41,6 +41,7 @@ CONVERSATIONS: Final = (*SCRIPTED, "CountTokens")
 _T = TypeVar("_T")
 
 _ROLE: Final = methodcaller("get", "role")
+_VALUE: Final = attrgetter("value")
 
 CallOutcome = Literal["still running", "complete", "closed by client", "cut"]
 """The outcome of an answer. It is "complete" if the client took all bytes that the fake sends, also those of an error.
@@ -486,11 +487,15 @@ class Call(OutlineOfCall):
     @property
     def _json(self) -> Mapping[str, Any]:
         """The JSON of the conversation. It is read before the first byte of every answer; `params` may be slow."""
-        return conversation_in(self.operation, self.body) if self.operation in CONVERSATIONS else {}
+        return _conversation_of(self)
 
     @property
     def _json_messages(self) -> Sequence[Mapping[str, Any]]:
         return cast("Sequence[Mapping[str, Any]]", self._json.get("messages", ()))
+
+
+def _conversation_of(call: Call) -> Mapping[str, Any]:
+    return conversation_in(call.operation, call.body) if call.operation in CONVERSATIONS else {}
 
 
 _SHOWN: Final = 6
@@ -674,7 +679,7 @@ def _executed(calls: Iterable[Call]) -> Iterator[UsedTool]:
     sent: Counter[str] = Counter()
     counted: Counter[str] = Counter()
     for call in calls:
-        uses, results = _latest(call.messages)
+        uses, results = _latest(call)
         for use in uses:
             use_id, name = str(use.get("toolUseId")), str(use.get("name"))
             result = results.get(use_id)
@@ -682,16 +687,28 @@ def _executed(calls: Iterable[Call]) -> Iterator[UsedTool]:
                 continue
             if result.get("status") != "error" or name in call.tool_names:
                 counted[use_id] += 1
-                yield UsedTool(name, use.get("input"), result, call)
+                is_plain = all("text" in block or "json" in block for block in result.get("content", ()))
+                given = result if is_plain else bedrock.from_json("ToolResultBlock", result)  # files are bytes there
+                yield UsedTool(name, use.get("input"), given, call)
         content = call.response.message["content"] if call.response else ()
         sent.update(block["toolUse"]["toolUseId"] for block in content if "toolUse" in block)
 
 
-def _latest(messages: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], dict[str, Mapping[str, Any]]]:
-    """Return the tool uses of the last answer in the messages, and the results after this answer, by toolUseId."""
-    at = max((place for place, message in enumerate(messages) if message.get("role") == "assistant"), default=-1)
-    answer = messages[at].get("content", ()) if at >= 0 else ()
-    uses = [block["toolUse"] for block in answer if "toolUse" in block]
-    after = [block for message in messages[at + 1 :] for block in message.get("content", ())]
-    results = [block["toolResult"] for block in after if "toolResult" in block]
-    return uses, {str(result.get("toolUseId")): result for result in results}
+def _latest(call: Call) -> tuple[list[Mapping[str, Any]], dict[str, Mapping[str, Any]]]:
+    """Return the tool uses of the last answer in the messages, and the results after this answer, by toolUseId.
+
+    They are as JSON. A long conversation is not converted, and only its end is read.
+    """
+    items = reversed(call.items.messages)
+    backwards = (
+        map(_VALUE, items) if call.operation in SCRIPTED else reversed(_conversation_of(call).get("messages", ()))
+    )
+    after: list[Mapping[str, Any]] = []
+    uses: list[Mapping[str, Any]] = []
+    for message in backwards:
+        content = message.get("content", ())
+        if message.get("role") == "assistant":
+            uses = [block["toolUse"] for block in content if "toolUse" in block]
+            break
+        after[:0] = [block["toolResult"] for block in content if "toolResult" in block]
+    return uses, {str(result.get("toolUseId")): result for result in after}

@@ -7,7 +7,7 @@ Every start of pytest imports this module. It does without `from __future__ impo
 would compile each annotation.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from functools import partial, reduce
 from importlib import import_module
 from sys import modules
@@ -49,6 +49,13 @@ class Feature(NamedTuple):
     """Maps each ini setting (without `converse_`) to its subject, and to its choices with their meanings.
 
     The first choice is the default.
+    """
+    line_settings: Mapping[str, str] = _NONE
+    """Maps each ini setting (without `converse_`) that is a list of lines to its subject. The default is no line."""
+    marked: Mapping[str, str] = _NONE
+    """Maps each argument of the marker `converse` that the feature adds to a function, named as "module.function".
+
+    The function is called with a test that has the argument, before the fixtures of the test are set up.
     """
     on_import: Mapping[str, str] = _NONE
     """Maps the name of another library's module to a function, named as "module.function".
@@ -269,6 +276,21 @@ FEATURES: Final[Mapping[str, Feature]] = {
             },
         },
     ),
+    "budgets": Feature(
+        "Limit what the agent of a test may ask, and compare what tests cost.",
+        lines=1000,
+        commands={"costs": "compare what the tests of two runs cost"},
+        plugin="BudgetHooks",
+        options={
+            "costs": {
+                "metavar": "FILE",
+                "help": "write to FILE what each test costs, such as calls and tools, for `converse-harness costs`",
+            },
+        },
+        line_settings={"budget": "what the agent of each test may ask, a line each: KEY = NUMBER, such as calls = 20"},
+        marked={"budget": "hooks.limit_test"},
+        names={"Scripting.budget": "budget.Budgets.budget"},
+    ),
     "vitest": Feature(
         "Write the files by which tests in TypeScript use the fake.",
         lines=150,
@@ -308,6 +330,14 @@ def functions_given(command: str, given: object) -> Iterator[tuple[str, Callable
         for name, option in row.command_options.get(command, _NONE).items():
             if getattr(given, name.lstrip("-").replace("-", "_")) not in (None, False):
                 yield name, _named_in(feature, option.function)
+
+
+def functions_marked(given: Container[str]) -> Iterator[Callable[[Any], object]]:
+    """Import and yield the functions of features whose arguments of the marker `converse` are given."""
+    for feature, row in FEATURES.items():
+        for name, place in row.marked.items():
+            if name in given:
+                yield _named_in(feature, place)
 
 
 def functions_on_import(module: str) -> list[Callable[[Any, Any], object]]:

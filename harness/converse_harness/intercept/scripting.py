@@ -120,10 +120,11 @@ _NOT_OPEN: Final = (
 
 
 if TYPE_CHECKING:  # the methods that features add; at run time they are there if the feature is
+    from converse_harness.features.budgets.budget import Budgets
     from converse_harness.features.improvise.improvised import Improvises
     from converse_harness.features.outline.outline import Outlines
 
-    class _OfFeatures(Improvises, Outlines): ...
+    class _OfFeatures(Improvises, Budgets, Outlines): ...
 else:
     _OfFeatures = object
 

@@ -20,6 +20,7 @@ from typing import Final
 
 import pytest
 
+from converse_harness.features import functions_marked
 from converse_harness.plugin import settings
 
 Step = Generator[None, object, object]
@@ -52,7 +53,8 @@ class Phases:
         """
         __tracebackhide__ = True
         if item.get_closest_marker("converse") is not None:
-            settings.marked_with(item)
+            for function in functions_marked(settings.marked_with(item)):
+                function(item)
         if item.get_closest_marker(settings.MARKER) is not None:
             from converse_harness.plugin.recording.hooks import recorded
 

@@ -89,7 +89,10 @@ _ONLY_INI: Final[Mapping[str, tuple[Literal["string", "linelist", "bool"], str |
 }
 """Maps each setting that only the ini file has to its type, its default and its meaning."""
 
-OF_TEST: Final = ("guard", "rerun", "environ")
+_OF_FEATURES_MARKED: Final = tuple(name for feature in FEATURES.values() for name in feature.marked)
+"""The arguments of the marker `converse` that features add. Their own functions check the values."""
+
+OF_TEST: Final = ("guard", "rerun", "environ", *_OF_FEATURES_MARKED)
 """The arguments of the marker `converse` that are settings of the test itself, and not of its fakes."""
 
 MARKED: Final = (*(name for name, setting in SETTINGS.items() if "marker" in setting.where), *OF_TEST)
@@ -130,6 +133,8 @@ def add_options(parser: pytest.Parser) -> None:
         for name, (about, choices) in feature.settings.items():
             default, *_ = choices
             parser.addini(f"converse_{name}", _with_choices(about, choices), default=default)
+        for name, about in feature.line_settings.items():
+            parser.addini(f"converse_{name}", about, "linelist", [])
     for name, (kind, standard, meaning) in _ONLY_INI.items():
         parser.addini(f"converse_{name}", meaning, kind, standard)
 
@@ -156,7 +161,8 @@ def chosen(config: pytest.Config, name: str) -> str:
 
 def is_asked(config: pytest.Config, feature: Feature) -> bool:
     """Whether one of a feature's options is given, or one of its settings does not have its default."""
-    given = (config.getoption(f"--converse-{option}") not in (None, False, []) for option in feature.options)
+    given = [config.getoption(f"--converse-{option}") not in (None, False, []) for option in feature.options]
+    given += [bool(config.getini(f"converse_{name}")) for name in feature.line_settings]
     defaults = ((name, next(iter(choices))) for name, (_, choices) in feature.settings.items())
     return any(given) or any(chosen(config, name) != default for name, default in defaults)
 
@@ -312,6 +318,10 @@ def _of_run(config: pytest.Config) -> dict[str, Any]:
     return found
 
 
+def _is_anything(value: object) -> bool:
+    return True
+
+
 def marked_with(node: pytest.Item | pytest.Collector) -> dict[str, Any]:
     """Return the arguments of the markers `converse` of a test, class or module; the closest marker has priority.
 
@@ -335,8 +345,9 @@ def marked_with(node: pytest.Item | pytest.Collector) -> dict[str, Any]:
 
         guards = tuple(OF_RUN["guard"][1])
         guard = Allowed(guards.__contains__, f"one of {str(guards)[1:-1]}.")
+        others = dict.fromkeys(_OF_FEATURES_MARKED, Allowed(_is_anything, ""))
         try:
-            check_settings(marked, _MARKER, {"guard": guard, "rerun": YES_OR_NO, "environ": YES_OR_NO})
+            check_settings(marked, _MARKER, {"guard": guard, "rerun": YES_OR_NO, "environ": YES_OR_NO, **others})
         except ReplyError as error:
             raise pytest.UsageError(str(error)) from None
     return marked

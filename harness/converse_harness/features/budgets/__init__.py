@@ -1,0 +1,1 @@
+"""Budgets: how much the agent of a test may ask; `--converse-costs` and `converse-harness costs`."""
