@@ -32,7 +32,7 @@ from converse_harness.features.chaos.damage import (
 from converse_harness.features.chaos.summary import ChaosResults, JudgedRerun, print_summary, script_of
 from converse_harness.features.chaos.verdict import FOR_EVER, judge
 from converse_harness.plugin.report import masked
-from converse_harness.plugin.reruns.passed import OwnReply, PassedTest, passed_tests, request_of
+from converse_harness.plugin.reruns.finished import OwnReply, PassedTest, finished_tests, request_of
 from converse_harness.plugin.reruns.rerun import Rerun, unseen
 from converse_harness.plugin.reruns.watch import Mending, Watch, WatchedReply
 from converse_harness.reply.reply import Reply
@@ -178,24 +178,24 @@ class ChaosHooks:
         self._options = read_options(self._value, config.invocation_params.dir)
         self._strict = bool(config.getoption("converse_chaos_strict"))
         self._results = ChaosResults()
-        self._passed = passed_tests(config)
+        self._finished = finished_tests(config)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Rerun tests after the last test; with xdist, each worker reruns its own tests."""
         result = yield
-        if self._passed.replies:
+        if self._finished.replies:
             started, items = time.monotonic(), [*session.items]
             pairs = self._plan(items)
             with unseen(self._config):
                 self._run_all(items, pairs, started + self._options.seconds)
-                self._passed.close()
+                self._finished.close()
             self._results.seconds = time.monotonic() - started
         return result
 
     def _plan(self, items: list[pytest.Item]) -> list[DamagePair]:
         tests: list[PassedTest] = []
-        for test in self._passed.among(items):
+        for test in self._finished.among(items):
             sound = all(is_sound(each.reply) for each in test.replies)
             why = test.why_not or ("" if sound else "with faults or errors of their own")
             if self._options.covers(test.item.path):
@@ -218,7 +218,7 @@ class ChaosHooks:
                 break
             item = items[pair.test]
             if pair.test not in plain:
-                plain[pair.test] = self._passed.run_plain(item)
+                plain[pair.test] = self._finished.run_plain(item)
             undamaged = plain[pair.test]
             if isinstance(undamaged, str):
                 self._results.unrepeatable[item.nodeid] = undamaged
@@ -239,11 +239,11 @@ class ChaosHooks:
         calls = [seen.call for seen in plain.watch.replies]
         aside = replies.text(_ASIDE) if damage.lasts == "ever" else None
         watch = Watch(replace, Mending(calls, _REPEATS[damage.lasts](), damage.mistake, aside))
-        run = self._passed.run_changed(item, watch, plain)
+        run = self._finished.run_changed(item, watch, plain)
         if watch.first is None:
             return  # the rerun did not make the call whose reply gets the fault
         verdict, why = judge(plain, run, pair.fault, item)
-        own = [each.reply for each in self._passed.replies[item.nodeid]]
+        own = [each.reply for each in self._finished.replies[item.nodeid]]
         script = masked(script_of(watch, own))
         asleep = max(0.0, run.asleep - plain.asleep)
         judged = JudgedRerun(item.nodeid, target.number, pair.fault, verdict.word, why, script, asleep)
