@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, cast
 from zlib import compress, decompress
 
 import pytest
 
-from converse_harness.bedrock.fit import needed_of
+from converse_harness.bedrock.fit import needed_of, offered_in
 from converse_harness.bedrock.rules import RuleRequest
 from converse_harness.endpoint.call import Call
 from converse_harness.faults.model import Transport
@@ -70,14 +70,14 @@ class PassedTest(NamedTuple):
 
 
 class FailedTest(NamedTuple):
-    """A test that failed: its item, its replies in the order of their calls, and the reason why it must not run again.
+    """A test that failed, how it failed, whether a fake replied to it, and the reason why it must not run again.
 
     The reason `why_not` is "" if the test may run again.
     """
 
     item: pytest.Item
     failure: Failure
-    replies: list[Reply]
+    got_replies: bool
     why_not: str
 
 
@@ -91,14 +91,16 @@ class Turn(NamedTuple):
 class Find(NamedTuple):
     """Something that a feature has found by running a test again with the replies of its script changed.
 
-    `said` is a line about it, and `turns` are the replies of the test. `script_if_found` runs the test with a smaller
-    script; it returns the line of code to paste, or "" if the same is not found with it.
+    `said` is a text about it, `turns` are the replies of the test, and `tools` maps the names of its tools to their
+    schemas. `script_if_found` runs the test with a smaller script; it returns the line of code to paste, or "" if the
+    same is not found with it.
     """
 
     item: pytest.Item
     said: str
     turns: Sequence[Turn]
-    script_if_found: Callable[[Sequence[Turn], float], str]
+    tools: Mapping[str, object]
+    script_if_found: Callable[[Sequence[Turn]], str]
 
 
 class FinishedTests:
@@ -166,8 +168,7 @@ class FinishedTests:
         for item in items:
             failure = self.failures.get(item.nodeid)
             if failure is not None:
-                replies = [each.reply for each in self.replies.get(item.nodeid, ())]
-                yield FailedTest(item, failure, replies, _reason_to_leave(item))
+                yield FailedTest(item, failure, item.nodeid in self.replies, _reason_to_leave(item))
 
     def among(self, items: list[pytest.Item]) -> Iterator[PassedTest]:
         """Yield a PassedTest for each of `items` that used a fake, and that passed or has the marker `xfail`."""
@@ -234,6 +235,12 @@ def _own_reply(seen: WatchedReply) -> OwnReply:
     call = seen.call
     request = compress(json.dumps(_request(call)).encode(), 1)
     return OwnReply(*seen[:-1], call.outcome == "complete", request, needed_of(request_of(call)))
+
+
+def tools_of(seen: Iterable[WatchedReply]) -> dict[str, object]:
+    """Return the schemas of the tools that the calls of these replies offer, by the names of the tools."""
+    offers = [offered_in(each.call.body.get("toolConfig")) for each in seen]
+    return {name: tool.schema for offer in offers for name, tool in offer.items() if tool.schema is not None}
 
 
 def request_of(call: Call) -> RuleRequest:

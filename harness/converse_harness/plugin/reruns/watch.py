@@ -98,6 +98,8 @@ class Watch:
         """The number of calls that the script does not answer, or that Bedrock would refuse."""
         self.refused: list[Call] = []
         """The calls after the first replaced reply that Bedrock would refuse."""
+        self.unused: list[Reply] = []
+        """The required replies of the script that were not used, once for each call that may use them."""
         self.all_refused: list[Call] = []
         """All calls that Bedrock would refuse."""
         self.asked_without_end = False
@@ -241,6 +243,13 @@ class AnswerAgain(Stage):
         if call.operation not in SCRIPTED or call.of(_Original) is not None:
             return reply
         return self._watch.instead(call, reply, self.endpoint.transport)
+
+    def leftovers(self) -> tuple[()]:
+        """Note the replies that the test has not used."""
+        for slot in self.endpoint.script.unused():
+            if isinstance(slot.source, Reply):
+                self._watch.unused += [slot.source] * ((slot.uses or 0) - len(slot.used_by))
+        return ()
 
 
 class AnswerBeyond(Stage):
