@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 
 from converse_harness.bedrock.families import usual
 from converse_harness.faults.model import Fault
+from converse_harness.json_values import is_object
 from converse_harness.reply.body import BareBody, Call, MessageBody, written
 from converse_harness.reply.plan import Plan
 from converse_harness.reply.reply import Reply
@@ -132,11 +133,8 @@ def script_code(replies: Iterable[Reply], *, longest: int | None = None) -> str:
 
 
 def _call_code(name: str, arguments: Sequence[Any], options: Mapping[str, Any], longest: int | None) -> str:
-    match name, list(arguments), dict(options):
-        case "message", [{"toolUse": {"name": tool, "input": given, **more}}], {} as rest if not more and not rest:
-            name, arguments = "tool_use", [tool, given]
-        case _:
-            pass
+    if name == "message" and not options:
+        name, arguments, options = _short(arguments)
     if name in _MESSAGE_LAST:  # clients read these messages, so they are left out or whole
         arguments = arguments[:-1] if arguments[-1] == usual(_shape(arguments[-2])) else arguments
         given = [_value_code(each, None) for each in arguments]
@@ -144,6 +142,21 @@ def _call_code(name: str, arguments: Sequence[Any], options: Mapping[str, Any], 
         given = [_value_code(each, longest) for each in arguments]
     given += [f"{name}={_value_code(value, longest)}" for name, value in options.items()]
     return f"{name}({', '.join(given)})"
+
+
+def _short(blocks: Sequence[Any]) -> Call:
+    """Return a shorter call than `message` for tool uses, with or without a text before them; else `message`."""
+    first = blocks[0].get("text") if blocks and len(blocks[0]) == 1 else None
+    before = {} if first is None else {"text": first}
+    tools = [block.get("toolUse") for block in blocks[len(before) :]]
+    if tools and all(is_object(tool) and {*tool} == {"name", "input"} for tool in tools):
+        given = [(tool["name"], tool["input"]) for tool in tools]
+        return ("tool_use", given[0], before) if len(given) == 1 else ("tool_uses", given, before)
+    match tools:
+        case [{"name": name, "input": given, "toolUseId": use_id, **more}] if not more:
+            return "tool_use", (name, given), {**before, "id": use_id}
+        case _:
+            return "message", blocks, {}
 
 
 def _shape(name: str) -> str:
@@ -154,6 +167,9 @@ def _value_code(value: object, longest: int | None) -> str:
     """Return the code of a value. It stays on one line, and a long text in it is cut."""
     if isinstance(value, MessageBody):  # the second argument of `reasoning`
         return code_of(Reply(Plan(value)), longest=longest)
+    if isinstance(value, tuple):  # an argument of `tool_uses`
+        items = cast("Sequence[object]", value)
+        return f"({', '.join(_value_code(each, longest) for each in items)})"
     try:
         return source_of(value if longest is None else _with_cut_texts(value, longest))
     except Unwritable:

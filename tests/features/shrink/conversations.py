@@ -240,8 +240,8 @@ def seen(answer, message):
     if message["content"][0].get("text"):
         parsed(message)["content"]
 """,
-        '[*(reply.tool_uses("find", "book") for _ in range(14)), reply.tool_use("cancel", {"id": "7"}, text="I am sorry."'
-        '), reply.text("Cancelled.")]',
+        '[*(reply.tool_uses("find", "book") for _ in range(14)), reply.tool_use("cancel", {"id": "7"}, text="Sorry."), '
+        'reply.text("Cancelled.")]',
         "KeyError",
         source="mem0ai/mem0#6556",
     ),
@@ -388,8 +388,9 @@ def seen(answer, message):
         elif use["name"] == "cancel" and seat in BOOKED:
             BOOKED[seat] = "cancelled"
 """,
-        '[*(reply.tool_uses(("find", {"to": str(n)}), ("book", {"seat": n})) for n in range(1, 20)), reply.tool_use("cancel", '
-        '{"seat": 7, "why": "The train is late today."}), *(reply.tool_use("find", {"to": str(n)}) for n in range(18)), '
+        '[*(reply.tool_uses(("find", {"to": str(n)}), ("book", {"seat": n})) for n in range(1, 20)), '
+        'reply.tool_use("cancel", {"seat": 7, "why": "The train is late today."}), '
+        '*(reply.tool_use("find", {"to": str(n)}) for n in range(18)), '
         'reply.tool_use("book", {"seat": 7}), reply.text("Booked again.")]',
         "AssertionError",
         most=3,
@@ -405,11 +406,13 @@ def seen(answer, message):
         for leg in use["input"].get("legs", ()):
             leg["price"] / leg["seats"]
 """,
-        f'[*{_FINDS % 10}, reply.tool_use("book", {{"name": "Anna", "legs": [{{"price": 61, "seats": 2, "from": "Chur"}}, '
+        f'[*{_FINDS % 10}, reply.tool_use("book", {{"name": "Anna", "legs": ['
+        '{"price": 61, "seats": 2, "from": "Chur"}, '
         '{"price": 30, "seats": 0, "from": "Pontresina"}], "pay": {"by": "card", "in": "CHF"}}), reply.text("Paid.")]',
         "ZeroDivisionError",
         schema='{"type": "object", "properties": {"legs": {"type": "array", "items": {"type": "object", "properties": '
-        '{"price": {"type": "integer", "minimum": 10}, "seats": {"type": "integer"}}, "required": ["price", "seats"]}}}}',
+        '{"price": {"type": "integer", "minimum": 10}, "seats": {"type": "integer"}}, '
+        '"required": ["price", "seats"]}}}}',
     ),
     Conversation(
         "percent_in_a_text",
@@ -429,11 +432,10 @@ def seen(answer, message):
         + """
 
 def seen(answer, message):
-    for found in answer.get("trace", {}).get("guardrail", {}).get("outputAssessments", {}).values():
-        for each in found:
-            each["wordPolicy"]["customWords"]
+    for found in answer.get("trace", {}).get("guardrail", {}).get("inputAssessment", {}).values():
+        found["wordPolicy"]["customWords"]
 """,
-        f'[*{_FINDS % 11}, reply.guardrail_blocked("topic")]',
+        f'[*{_FINDS % 11}, reply.guardrail_blocked(policy="topic")]',
         "KeyError",
         more='"guardrailConfig": {"guardrailIdentifier": "abcdefghij", "guardrailVersion": "1", "trace": "enabled"}',
     ),

@@ -1,4 +1,4 @@
-"""Every single part that can be left out of a script, and what becomes of a test without it. It uses nothing of the leaf."""
+"""Every single part that can be left out of a script, and what becomes of a test then. Nothing of the leaf is used."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from converse_harness import Reply, fake_converse, reply
 from converse_harness.bedrock.families import UNNAMED_TOOL_USE, USUAL_SIGNATURE
 from converse_harness.bedrock.fit import BY_NAME
 from converse_harness.errors import ConverseHarnessError
+from converse_harness.json_values import is_array, is_object
 from converse_harness.reply.body import EventsBody, MessageBody
 from converse_harness.stream.chunk import default_stop_reason
 
@@ -33,10 +34,6 @@ class Seen:
         return (self.error, self.line) == (other.error, other.line) and self.illegal <= other.illegal
 
 
-class Endless(BaseException):
-    """Ends a test that asks on for ever."""
-
-
 def seen_with(source: Path, agent: Path, replies: Sequence[Reply]) -> Seen:
     """Run the function `test_it` of a file with a script of these replies, whatever it scripts itself."""
 
@@ -53,7 +50,7 @@ def seen_with(source: Path, agent: Path, replies: Sequence[Reply]) -> Seen:
             exec(compile(lines, str(source), "exec"), names)
             linecache.clearcache()
             names["test_it"](Scripting())
-        except BaseException as raised:
+        except BaseException as raised:  # noqa: BLE001 - also what pytest.fail raises
             error = raised
         problems = [*fake.endpoint.problems]
         fake.endpoint.problems.clear()
@@ -77,31 +74,36 @@ def removals(replies: Sequence[Reply]) -> Iterator[tuple[str, list[Reply]]]:
 
 def _smaller(own: Reply) -> Iterator[tuple[str, Reply]]:
     body = own.plan.body
+    made: Iterator[tuple[str, Reply | None]] = iter(())
     if isinstance(body, MessageBody):
-        for index in range(len(body.content)) if len(body.content) > 1 else ():
-            kept = [block for at, block in enumerate(body.content) if at != index]
-            usual = body.stop_reason == default_stop_reason(body.content)
-            made = _message(own, kept, body.options, None if usual else body.stop_reason)
-            if made is not None:
-                yield f"block {index}", made
-        for what, content in _without_a_member([*body.content], "content"):
-            made = _message(own, content, body.options, body.stop_reason)
-            if made is not None and content:
-                yield what, made
-        for what, options in _without_a_member(dict(body.options), "options"):
-            made = _message(own, [*body.content], options, body.stop_reason)
-            if made is not None:
-                yield what, made
-        if own.plan.failure is not None or own.plan.placements:
-            made = _message(own, [*body.content], body.options, body.stop_reason, ends=False)
-            if made is not None:
-                yield "fault", made
+        made = _smaller_messages(own, body)
     elif isinstance(body, EventsBody):
-        for what, events in _without_a_member([*body.events], "events"):
-            try:
-                yield what, reply.events(events, strict=body.strict)
-            except (ConverseHarnessError, LookupError):
-                continue
+        made = ((what, _events(each, body)) for what, each in _without_a_member([*body.events], "events"))
+    for what, smaller in made:
+        if smaller is not None:
+            yield what, smaller
+
+
+def _smaller_messages(own: Reply, body: MessageBody) -> Iterator[tuple[str, Reply | None]]:
+    content, stop = [*body.content], body.stop_reason
+    for index in range(len(content)) if len(content) > 1 else ():
+        kept = [block for at, block in enumerate(content) if at != index]
+        usual = stop == default_stop_reason(content)
+        yield f"block {index}", _message(own, kept, body.options, None if usual else stop)
+    for what, blocks in _without_a_member(content, "content"):
+        if blocks:
+            yield what, _message(own, blocks, body.options, stop)
+    for what, options in _without_a_member(dict(body.options), "options"):
+        yield what, _message(own, content, options, stop)
+    if own.plan.failure is not None or own.plan.placements:
+        yield "fault", _message(own, content, body.options, stop, ends=False)
+
+
+def _events(events: Sequence[Mapping[str, Any]], body: EventsBody) -> Reply | None:
+    try:
+        return reply.events(events, strict=body.strict)
+    except (ConverseHarnessError, LookupError):
+        return None
 
 
 _KEYWORDS = {"additionalModelResponseFields": "additional", "serviceTier": "service_tier"}
@@ -116,7 +118,7 @@ def _message(
     same = len(content) == len(body.content)
     pieces = {at: each for at, each in (body.pieces or {}).items() if same and content[at] == body.content[at]}
     try:
-        made = reply.message(*content, stop_reason=stop, pieces=pieces or None, strict=body.strict, **given)  # type: ignore[call-overload]
+        made = reply.message(*content, stop_reason=stop, pieces=pieces or None, strict=body.strict, **given)
         failure = own.plan.failure if ends else None
         if failure is not None:
             most = len([*made.events()]) - 1
@@ -131,13 +133,13 @@ def _message(
 
 def _without_a_member(value: Any, path: str) -> Iterator[tuple[str, Any]]:
     """Yield a value of JSON without one of its members or items, at any depth."""
-    if isinstance(value, dict):
+    if is_object(value):
         for name, member in value.items():
             if not any(path.endswith(of) and name == key and member == usual for of, key, usual in _FILLED_IN):
                 yield f"{path}.{name}", {key: each for key, each in value.items() if key != name}
             for what, smaller in _without_a_member(member, f"{path}.{name}"):
                 yield what, {**value, name: smaller}
-    elif isinstance(value, list | tuple):
+    elif is_array(value):
         for at, item in enumerate(value):
             yield f"{path}[{at}]", [*value[:at], *value[at + 1 :]]
             for what, smaller in _without_a_member(item, f"{path}[{at}]"):

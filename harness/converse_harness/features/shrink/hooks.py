@@ -1,4 +1,4 @@
-"""Shrink: after the last test, tests that failed run again with ever smaller scripts that let them fail in the same way.
+"""Shrink: after the last test, tests that failed run again with ever smaller scripts, as long as they fail so too.
 
 Reruns do not change the outcome of any test.
 """
@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -117,7 +118,7 @@ class ShrinkHooks:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Shrink after the last test; with xdist, each worker shrinks its own tests. `-x` does not keep it from that."""
+        """Shrink after the last test, also after `-x`; with xdist, each worker shrinks its own tests."""
         try:
             result = yield
         except session.Failed:
@@ -132,12 +133,12 @@ class ShrinkHooks:
         if not failed and not finds:
             return
         deadline = time.monotonic() + self._seconds
-        work = [(each.item, lambda until, each=each: self._shrink_test(each, until)) for each in failed]
-        work += [(each.item, lambda until, each=each: self._shrink_find(each, until)) for each in finds]
+        work: list[Callable[[float], ShrunkTest]] = [partial(self._shrink_test, each) for each in failed]
+        work += [partial(self._shrink_find, each) for each in finds]
         self._results.left = len(work[_MOST:])
         with unseen(self._config):
             try:
-                for number, (_, shrink) in enumerate(work[:_MOST]):
+                for number, shrink in enumerate(work[:_MOST]):
                     now = time.monotonic()
                     share = max(0.0, deadline - now) / (len(work[:_MOST]) - number)
                     self._results.tests.append(shrink(now + share))
@@ -306,9 +307,9 @@ def _differs(found: Failure | None, wanted: Failure, root: Path) -> str:
 
 
 def _seconds_of(config: pytest.Config) -> float:
-    """Return the seconds of the option. If its value is no number, it is a test: a word after the option counts as both.
+    """Return the seconds of the option.
 
-    So `pytest --converse-shrink tests/test_trip.py` runs this file, as without the option.
+    A value that is no number is a test: so `pytest --converse-shrink tests/test_trip.py` runs this file.
     """
     value = config.getoption("converse_shrink")
     if value is None:

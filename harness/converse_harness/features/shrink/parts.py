@@ -11,7 +11,7 @@ from converse_harness.bedrock.families import UNNAMED_TOOL_USE, USUAL_SIGNATURE
 from converse_harness.errors import ConverseHarnessError
 from converse_harness.json_schema.parts import Unsatisfied
 from converse_harness.json_schema.values import least_value
-from converse_harness.json_values import is_object, member_of, object_of
+from converse_harness.json_values import is_array, is_object, member_of, object_of
 from converse_harness.reply.answer import meant
 from converse_harness.reply.body import Call, EventsBody, MessageBody, written
 from converse_harness.reply.exact import events as events_reply
@@ -137,7 +137,7 @@ def without_end(own: Reply, number: int) -> Reply | None:
 
 
 def forms_of(own: Reply) -> Iterator[Reply]:
-    """Yield the reply in shorter forms: a message in place of events, checked strictly, without what the fake fills in."""
+    """Yield the reply in shorter forms: as a message, strictly checked, without what the fake fills in."""
     body = own.plan.body
     if isinstance(body, EventsBody):
         for pieces in (False, True):
@@ -146,7 +146,7 @@ def forms_of(own: Reply) -> Iterator[Reply]:
                 yield made
     elif isinstance(body, MessageBody):
         content = tuple(map(_filled_in, body.content))
-        for change in (
+        changes: tuple[dict[str, Any], ...] = (
             {"content": content, "strict": True, "as_given": False, "pieces": None, "options": {}},
             {"strict": True, "as_given": False, "options": _without_metrics(body.options)},
             {"content": content},
@@ -154,7 +154,8 @@ def forms_of(own: Reply) -> Iterator[Reply]:
             {"options": {}},
             {"options": _without_metrics(body.options)},
             {"stop_reason": default_stop_reason(body.content)},
-        ):
+        )
+        for change in changes:
             made = message_with(own, **change)
             if made is not None:
                 yield made
@@ -229,7 +230,7 @@ def _least_block(block: Block, schemas: Mapping[str, object]) -> Block:
         case {"text": str(text)}:
             return {"text": LEAST_TEXT if text else ""}
         case {"toolUse": {"name": str(name), **tool}}:
-            return {"toolUse": {**tool, "name": name, "input": least_input(name, schemas)}}
+            return {"toolUse": {"name": name, **tool, "input": least_input(name, schemas)}}
         case {"reasoningContent": {"reasoningText": text}}:
             return {"reasoningContent": {"reasoningText": {**text, "text": ""}}}
         case other:
@@ -255,8 +256,9 @@ def least_of(schema: object) -> Any:
 def in_blocks(events: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
     """Return the events of a stream in groups: each block is one, and so is each other event."""
     found: list[list[Mapping[str, Any]]] = []
-    for index, group in groupby(events, _block_of):
-        found += [[each] for each in group] if index is None else [[*group]]
+    for index, several in groupby(events, _block_of):
+        group = [*several]
+        found += [[each] for each in group] if index is None else [group]
     return found
 
 
@@ -315,4 +317,4 @@ def _characters(value: Any) -> int:
         return len(value) if value not in (UNNAMED_TOOL_USE, USUAL_SIGNATURE) else 0
     if is_object(value):
         return sum(map(_characters, value.values()))
-    return sum(map(_characters, value)) if isinstance(value, list | tuple) else 0
+    return sum(map(_characters, value)) if is_array(value) else 0

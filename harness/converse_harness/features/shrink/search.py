@@ -60,8 +60,9 @@ class Search:
         try:
             self._fewest([*self.turns], self._try, least=1)
             self._make_plain()
-            before = None
-            while before != (before := self._key(self.turns)):
+            before: tuple[tuple[int, str], ...] = ()
+            while before != self._key(self.turns):
+                before = self._key(self.turns)
                 self._fewest([*self.turns], self._try, least=1)
                 for at in reversed(range(len(self.turns))):
                     self._shrink_reply(at)
@@ -90,7 +91,7 @@ class Search:
         return tuple((turn.origin, self._code(turn.reply)) for turn in turns)
 
     def _code(self, reply: Reply) -> str:
-        """Return what makes the reply, as a text by which replies are compared. A reply known as bytes is itself only."""
+        """Return the code that makes a reply. Replies are compared by it; one that is known as bytes is itself only."""
         known = self._codes.get(id(reply))
         if known is None:
             code = code_of(reply)
@@ -205,6 +206,8 @@ class Search:
             return is_object(other) and self._put(at, parts.with_block(self._own(at), index, other))
 
         text, tool = block.get("text"), object_of(block.get("toolUse"))
+        if text == parts.LEAST_TEXT:
+            return
         if isinstance(text, str):
             self._shrink_text(text, lambda other: put({"text": other}), least=_LEAST[::-1])
         elif is_object(tool.get("input")):
@@ -292,7 +295,7 @@ class Search:
         return "".join(self._fewest([*"".join(words)], lambda kept: put("".join(kept)), least=1)) if value else value
 
     def _shrink_number(self, value: float, put: Callable[[float], bool]) -> float:
-        """Return a number nearer to 0: 0, 1, or what is left if its half is taken again and again, and then one less."""
+        """Return a number nearer to 0: 0, 1, or what is left after halves are taken, and then one less."""
         for least in (0, 1):
             if abs(value) > least and put(least):
                 return least

@@ -65,9 +65,8 @@ def lines_of(results: ShrinkResults) -> list[str]:
             lines += [f"    {each.script}"]
         lines += each.remarks
     if results.left:
-        lines.append(
-            f"{counted(results.left, 'more test was', 'more tests were')} not shrunk: name one, pytest --converse-shrink FILE::TEST"
-        )
+        more = counted(results.left, "more was", "more were")
+        lines.append(f"{more} not shrunk: name a test, as in pytest --converse-shrink FILE::TEST")
     if not results.tests:
         lines.append("No test failed, so nothing was shrunk.")
     return lines

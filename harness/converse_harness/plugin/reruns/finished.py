@@ -187,7 +187,12 @@ class FinishedTests:
 
     def run_changed(self, item: pytest.Item, watch: Watch, plain: Rerun) -> Rerun:
         """Run a test once more with other replies; end it if it takes much longer than `plain`, the unchanged run."""
-        return self._rerun(item, watch, _LONGER * plain.seconds + _AT_LEAST)
+        return self._rerun(item, watch, self.limit_after(plain))
+
+    @staticmethod
+    def limit_after(plain: Rerun) -> float:
+        """Return the time limit, in seconds, of a rerun after the unchanged rerun `plain`."""
+        return _LONGER * plain.seconds + _AT_LEAST
 
     def run_with(
         self, item: pytest.Item, script: OtherScript | None, limit: float, watch: Watch | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from converse_harness.endpoint import Endpoint
 from converse_harness.endpoint.call import SCRIPTED, Call
@@ -23,7 +23,7 @@ class OtherScript:
         self.replies = replies
         self.fakes: list[Endpoint] = []
         """The fakes that were asked."""
-        self.is_paused = lambda: False
+        self.is_paused: Callable[[], bool] = lambda: False
         self._before: list[tuple[Endpoint, Script, list[Slot]]] = []
 
     def stage(self, endpoint: Endpoint) -> Stage:
