@@ -17,7 +17,7 @@ DESCRIPTION: Final = (
 )
 ARGUMENTS: Final[Arguments] = {
     "file": {"metavar": "RECORDING", "type": Path, "help": "a recording"},
-    "command": {
+    "words": {
         "metavar": "COMMAND",
         "nargs": "+",
         "help": "behind `--`, the command that runs the test: pytest, or python -m pytest, with its arguments",
@@ -31,7 +31,7 @@ def run(given: argparse.Namespace) -> int:
 
     Raises UsageFailed for a command that is not pytest, and CommandFailed for a recording that cannot be read.
     """
-    program, *arguments = given.command
+    program, *arguments = given.words
     names = (Path(program).stem, arguments[1] if arguments[:1] == ["-m"] and len(arguments) > 1 else "")
     if not any(name in ("pytest", "py.test") for name in names):
         raise UsageFailed("shrink: the command must be pytest, as in: shrink FILE -- pytest tests/test_trip.py::test")

@@ -18,7 +18,7 @@ from typing import Any, Final
 import pytest
 
 from converse_harness.features.shrink.scripts import replies_of
-from converse_harness.plugin.reruns.failure import Failure
+from converse_harness.plugin.reruns.failure import HANGS, Failure
 from converse_harness.plugin.reruns.finished import finished_tests
 from converse_harness.plugin.reruns.other_script import OtherScript
 from converse_harness.settings import SETTINGS
@@ -27,7 +27,7 @@ from converse_harness.user_lines import UserLine
 _PATIENCE: Final = 20.0
 """The number of seconds that a fresh process has in addition to the duration of the test."""
 
-_TIMED_OUT: Final = Failure("", None, "", "hangs")
+_TIMED_OUT: Final = Failure("", None, "", HANGS)
 
 
 def failure_with(item: pytest.Item, script: str, patience: int, seconds: float) -> Failure | None:

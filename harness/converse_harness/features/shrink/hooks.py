@@ -24,7 +24,7 @@ from converse_harness.features.shrink.scripts import replies_in
 from converse_harness.features.shrink.search import Search
 from converse_harness.features.shrink.summary import ShrinkResults, ShrunkTest, print_summary, sizes
 from converse_harness.plugin.report import masked
-from converse_harness.plugin.reruns.failure import Failure, failure_of, hang_of
+from converse_harness.plugin.reruns.failure import HANGS, Failure, failure_of, hang_of
 from converse_harness.plugin.reruns.finished import FailedTest, Find, Turn, finished_tests, request_of, tools_of
 from converse_harness.plugin.reruns.other_script import OtherScript
 from converse_harness.plugin.reruns.rerun import Rerun, unseen
@@ -151,7 +151,7 @@ class ShrinkHooks:
             return ShrunkTest(nodeid, f"not shrunk: a test {test.why_not} does not run again.")
         if not test.got_replies:
             return ShrunkTest(nodeid, "not shrunk: it got no scripted or recorded reply of a fake.")
-        limit = _HANGING if test.failure.hang else _FIRST
+        limit = _HANGING if test.failure.hang == HANGS else _FIRST
         given = None if self._given is None else OtherScript(self._given)
         plain = self._finished.run_with(item, given, limit)
         why = _differs(trial_of(plain).failure, test.failure, self._config.rootpath)
@@ -161,12 +161,11 @@ class ShrinkHooks:
         turns = [Turn(at, _once(each)) for at, each in enumerate(replies)]
         if not turns:
             return ShrunkTest(nodeid, "not shrunk: it got no scripted or recorded reply of a fake.")
-        limit = _HANGING if test.failure.hang else _AT_LEAST + _LONGER * plain.seconds
-        script = _script(turns)
-        first = trial_of(self._finished.run_with(item, script, limit))
-        if len(script.fakes) > 1:
-            many = len(script.fakes)
-            return ShrunkTest(nodeid, f"not shrunk: it asks {many} fakes, and one script has the replies of one.")
+        limit = _HANGING if test.failure.hang == HANGS else _AT_LEAST + _LONGER * plain.seconds
+        if plain.watch.fakes > 1:
+            asks = f"it asks {plain.watch.fakes} fakes, and one script has the replies of one"
+            return ShrunkTest(nodeid, f"not shrunk: {asks}.")
+        first = trial_of(self._finished.run_with(item, _script(turns), limit))
         why = _differs(first.failure, test.failure, self._config.rootpath)
         if why:
             return ShrunkTest(nodeid, f"not shrunk: with the same replies in one script, in this order, {why}.")
@@ -246,7 +245,7 @@ class ShrinkHooks:
             yield f"    not confirmed: a fresh process did not run the test ({masked(str(error))})"
             return
         if why := _differs(found, failure, self._config.rootpath):
-            yield f"    not confirmed: in a fresh process, {why}"
+            yield f"    not confirmed: in a fresh process, {why}. No smaller script is confirmed."
 
     def _show(self, test: str, started: float, before: int) -> Callable[[Search], object]:
         terminal: Any = self._config.pluginmanager.getplugin("terminalreporter")

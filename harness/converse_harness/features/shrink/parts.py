@@ -287,14 +287,15 @@ def merged(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         found = text_delta(dict(event))
         if found is not None and before is not None and found[:2] == before[:2]:
             before = (*before[:2], before[2] + found[2])
-            made[-1] = _delta(event, before)
+            made[-1] = delta_with(event, before)
         else:
             made.append(event)
             before = found
     return made
 
 
-def _delta(like: Mapping[str, Any], found: tuple[int, str, str]) -> Mapping[str, Any]:
+def delta_with(like: Mapping[str, Any], found: tuple[int, str, str]) -> Mapping[str, Any]:
+    """Return an event like another one, with other values of `text_delta`."""
     delta = like["contentBlockDelta"]["delta"]
     ((carrier, inner),) = delta.items()
     value = found[2] if isinstance(inner, str) else {next(iter(inner)): found[2]}

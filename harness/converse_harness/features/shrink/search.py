@@ -16,6 +16,7 @@ from converse_harness.plugin.reruns.finished import Turn
 from converse_harness.reply.body import EventsBody, MessageBody
 from converse_harness.reply.reply import Reply
 from converse_harness.reply.source import code_of
+from converse_harness.stream.assemble import text_delta
 
 _T = TypeVar("_T")
 
@@ -236,9 +237,11 @@ class Search:
             return self._put(at, parts.events_with(self._own(at), events))
 
         put(parts.merged(body.events))
-        if body.strict:  # the order of other events is a fault, and stays as it is
-            self._fewest(parts.in_blocks(_events(self._own(at))), lambda groups: put(parts.numbered(groups)))
-            self._fewest([*_events(self._own(at))], put)
+        if not body.strict:  # what is wrong with other events is a fault, which stays as it is
+            self._shrink_deltas(at, put)
+            return
+        self._fewest(parts.in_blocks(_events(self._own(at))), lambda groups: put(parts.numbered(groups)))
+        self._fewest([*_events(self._own(at))], put)
         for index in range(len(_events(self._own(at)))):
             events = _events(self._own(at))
             before, event, after = events[:index], events[index], events[index + 1 :]
@@ -247,6 +250,18 @@ class Search:
                 return is_object(other) and len(other) == 1 and put([*before, other, *after])
 
             self._shrink_value(event, put_event)
+
+    def _shrink_deltas(self, at: int, put: Callable[[Sequence[Mapping[str, Any]]], bool]) -> None:
+        for index in range(len(_events(self._own(at)))):
+            events = _events(self._own(at))
+            found = text_delta(dict(events[index]))
+            if found is not None:
+
+                def put_text(text: str, events: Any = events, index: int = index, found: Any = found) -> bool:
+                    other = parts.delta_with(events[index], (*found[:2], text))
+                    return put([*events[:index], other, *events[index + 1 :]])
+
+                self._shrink_text(found[2], put_text)
 
     # The functions below make one value of JSON smaller. `put` returns whether the same is found with another value.
 

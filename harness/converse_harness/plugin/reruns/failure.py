@@ -15,7 +15,8 @@ _WIDTH: Final = 100
 """The maximum length of the text about an error."""
 
 _ENDLESS: Final = "asks without end"
-_HANGS: Final = "hangs"
+HANGS: Final = "hangs"
+"""Why a test failed that waited, until something ended it."""
 
 
 class Failure(NamedTuple):
@@ -75,4 +76,4 @@ def hang_of(error: BaseException | None, watch: Watch, *, stopped: bool = False)
     if watch.asked_without_end:
         return _ENDLESS
     timed_out = type(error).__name__ == "Failed" and str(error).startswith("Timeout ")
-    return _HANGS if stopped or timed_out else ""
+    return HANGS if stopped or timed_out else ""

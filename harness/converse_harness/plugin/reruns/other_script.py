@@ -21,8 +21,6 @@ class OtherScript:
 
     def __init__(self, replies: Sequence[Reply]) -> None:
         self.replies = replies
-        self.fakes: list[Endpoint] = []
-        """The fakes that were asked."""
         self.is_paused: Callable[[], bool] = lambda: False
         self._before: list[tuple[Endpoint, Script, list[Slot]]] = []
 
@@ -37,7 +35,6 @@ class OtherScript:
         required = [slot for queue, slot in before.slots() if slot.required and queue.operation is None]
         for slot in required:
             slot.required = False
-        self.fakes.append(endpoint)
         self._before.append((endpoint, before, required))
         endpoint.script = _OnlyThese(self.replies, before)
 

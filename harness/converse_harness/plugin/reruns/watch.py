@@ -98,6 +98,8 @@ class Watch:
         """The number of calls that the script does not answer, or that Bedrock would refuse."""
         self.refused: list[Call] = []
         """The calls after the first replaced reply that Bedrock would refuse."""
+        self.fakes = 0
+        """The number of fakes that replied."""
         self.unused: list[Reply] = []
         """The required replies of the script that were not used, once for each call that may use them."""
         self.all_refused: list[Call] = []
@@ -232,6 +234,7 @@ class AnswerAgain(Stage):
         super().__init__(endpoint)
         self.lenient = watch.lenient
         self._watch = watch
+        self._is_counted = False
 
     def source(self, call: Call) -> Slot | None:
         """Return the original reply if the call repeats the request whose reply was replaced."""
@@ -242,6 +245,9 @@ class AnswerAgain(Stage):
         """Return the reply that the Watch sends in place of the script's."""
         if call.operation not in SCRIPTED or call.of(_Original) is not None:
             return reply
+        if not self._is_counted and not self._watch.is_paused:
+            self._is_counted = True
+            self._watch.fakes += 1
         return self._watch.instead(call, reply, self.endpoint.transport)
 
     def leftovers(self) -> tuple[()]:
