@@ -10,10 +10,16 @@ from converse_harness.features.shrink import hooks
 from converse_harness.plugin.reruns.failure import Failure
 
 HEAD = """
+import functools
 import boto3, json, pytest
 from converse_harness import fake_converse, faults, reply
 
 CONFIG = {"tools": [{"toolSpec": {"name": "book", "inputSchema": {"json": {"type": "object"}}}}]}
+
+
+@functools.cache
+def client():
+    return boto3.client("bedrock-runtime", region_name="us-east-1")
 
 
 def asked(text="?"):
@@ -21,7 +27,7 @@ def asked(text="?"):
 
 
 def ask(text="?"):
-    answer = boto3.client("bedrock-runtime", region_name="us-east-1").converse(**asked(text), toolConfig=CONFIG)
+    answer = client().converse(**asked(text), toolConfig=CONFIG)
     return answer["output"]["message"]["content"][-1]
 
 

@@ -542,6 +542,5 @@ def run(question):
         f'[*{_FINDS % 4}, reply.throttled(), *{_FINDS % 4}, reply.throttled(), reply.throttled(), reply.text("Done.")]',
         "GaveUp",
         most=3,
-        is_small=True,
     ),
 )

@@ -40,8 +40,12 @@ NAMES: Final[dict[str, object]] = {"reply": reply, "faults": faults, "citing": c
 
 
 def _rows() -> Iterator[Any]:
+    """All conversations with the fresh process, and three without it in the default tier."""
     for each in CONVERSATIONS:
-        yield pytest.param(each, id=each.name, marks=[] if each.is_small else [pytest.mark.slow])
+        yield pytest.param(each, True, id=each.name, marks=pytest.mark.slow)
+    for each in CONVERSATIONS:
+        if each.is_small:
+            yield pytest.param(each, False, id=f"{each.name}-in process")
 
 
 def _replies(conversation: Conversation) -> list[Reply]:
@@ -57,8 +61,12 @@ def test_there_are_twenty_of_ten_to_forty_turns() -> None:
     assert sum(bool(each.source) for each in CONVERSATIONS) == 10
 
 
-@pytest.mark.parametrize("conversation", [*_rows()])
-def test_a_failing_conversation_becomes_small(conversation: Conversation, project: pytest.Pytester) -> None:
+@pytest.mark.parametrize(("conversation", "fresh"), [*_rows()])
+def test_a_failing_conversation_becomes_small(
+    conversation: Conversation, fresh: bool, project: pytest.Pytester, request: pytest.FixtureRequest
+) -> None:
+    if not fresh:
+        request.getfixturevalue("confirmed")
     agent = project.makepyfile(agent=conversation.module)
     source = project.makepyfile(test_it=conversation.test())
     if conversation.name == "waits_for_ever":

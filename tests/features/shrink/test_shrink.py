@@ -32,7 +32,7 @@ def test_the_summary_of_a_failing_test(shrinking: Shrinking, confirmed: list[str
     assert shrinking(BUG) == [
         (
             "test_it.py::test_a: 6 calls -> 1 call, 6 blocks -> 1, 39 characters -> 4, same failure (KeyError: 'text' "
-            "at test_it.py:20), * s. Paste:"
+            "at test_it.py:26), * s. Paste:"
         ),
         '    converse.script(reply.tool_use("book", {}))',
     ]
@@ -61,7 +61,7 @@ def test_the_same_run_gives_the_same_script(shrinking: Shrinking) -> None:
             ),
             (
                 "not shrunk: run again without a change, the test fails otherwise (IndexError: list index out of range "
-                "at test_it.py:21). Is it repeatable?"
+                "at test_it.py:27). Is it repeatable?"
             ),
         ),
         (
@@ -199,7 +199,7 @@ def test_the_fault_of_a_reply_stays_whole(replies: str, script: str, shrinking: 
 def test_a(converse):
     converse.script(reply.text("Before."), {replies})
     ask()
-    stream = boto3.client("bedrock-runtime", region_name="us-east-1").converse_stream(**asked())["stream"]
+    stream = client().converse_stream(**asked())["stream"]
     events = [next(iter(event)) for event in stream]
     assert "messageStop" in events
 """
@@ -224,7 +224,10 @@ def test_the_best_is_printed_after_an_interrupt(shrinking: Shrinking) -> None:
 
 
 def test_what_a_fresh_process_does_not_confirm_is_said(shrinking: Shrinking, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hooks, "failure_with", lambda *_: None)
+    def passes(*_: object) -> None:
+        """The fresh process in which the test passes."""
+
+    monkeypatch.setattr(hooks, "failure_with", passes)
     assert (
         shrinking(BUG)[-1] == "    not confirmed: in a fresh process, the test passes. No smaller script is confirmed."
     )
@@ -251,9 +254,8 @@ from converse_harness.recordings.format.read import read
 
 def again(path):
     said = ""
-    client = boto3.client("bedrock-runtime", region_name="us-east-1")
     for exchange in read(Path(path)).exchanges:
-        for event in client.converse_stream(modelId=exchange.model_id, **exchange.request)["stream"]:
+        for event in client().converse_stream(modelId=exchange.model_id, **exchange.request)["stream"]:
             if "contentBlockDelta" in event:
                 said += event["contentBlockDelta"]["delta"]["text"]
     return said
@@ -283,11 +285,10 @@ def test_a_find_of_chaos_becomes_small(shrinking: Shrinking) -> None:
     tests = """
 def test_a(converse):
     converse.script(reply.text("First of all."), reply.text("From Chur by Bernina Express."))
-    client = boto3.client("bedrock-runtime", region_name="us-east-1")
     said = ""
     for _ in range(1 if not converse.calls else 2):
         ask()
-        for event in client.converse_stream(**asked())["stream"]:
+        for event in client().converse_stream(**asked())["stream"]:
             said += event.get("contentBlockDelta", {}).get("delta", {}).get("text", "")
     assert said
 """

@@ -36,7 +36,7 @@ from converse_harness.plugin.reruns.finished import (
     Find,
     OwnReply,
     PassedTest,
-    Turn,
+    ScriptTurn,
     finished_tests,
     request_of,
     tools_of,
@@ -256,9 +256,9 @@ class ChaosHooks:
     def _find(self, item: pytest.Item, pair: DamagePair, plain: Rerun, verdict: Survival, own: Sequence[Reply]) -> Find:
         """Return a bad verdict as something that can be found with smaller scripts too."""
         target = pair.planned.number - 1
-        turns = [Turn(at, each.times(1)) for at, each in enumerate(own)]
+        turns = [ScriptTurn(at, each.times(1)) for at, each in enumerate(own)]
 
-        def script_if_found(smaller: Sequence[Turn]) -> str:
+        def script_if_found(smaller: Sequence[ScriptTurn]) -> str:
             at = next((at for at, turn in enumerate(smaller, 1) if turn.origin == target), None)
             if at is None:
                 return ""

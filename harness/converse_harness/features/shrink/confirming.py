@@ -40,7 +40,7 @@ def failure_with(item: pytest.Item, script: str, patience: int, seconds: float) 
         task, out = Path(folder, "task.json"), Path(folder, "failure.json")
         arguments = [*_options(item.config), f"{item.path}::{item.nodeid.partition('::')[2]}"]
         given = {"arguments": arguments, "script": script, "patience": patience, "out": str(out)}
-        task.write_text(json.dumps(given), encoding="utf-8")
+        task.write_text(json.dumps(given), encoding="utf-8", newline="\n")
         command = [sys.executable, "-m", __name__, str(task)]
         environ = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_XDIST", "COV_"))}
         environ.pop("PYTEST_ADDOPTS", None)
@@ -104,7 +104,7 @@ class _Outcome:
         with finished.answered_from(OtherScript(replies_of(self._given["script"]))):
             result = yield
         failure = finished.failures.get(item.nodeid)
-        Path(self._given["out"]).write_text(json.dumps(failure), encoding="utf-8")
+        Path(self._given["out"]).write_text(json.dumps(failure), encoding="utf-8", newline="\n")
         return result
 
 

@@ -21,11 +21,11 @@ from converse_harness.bedrock.fit import misfits_of
 from converse_harness.errors import ConverseHarnessError
 from converse_harness.features.shrink.confirming import failure_with
 from converse_harness.features.shrink.scripts import replies_in
-from converse_harness.features.shrink.search import Search
+from converse_harness.features.shrink.search import ScriptSearch
 from converse_harness.features.shrink.summary import ShrinkResults, ShrunkTest, print_summary, sizes
 from converse_harness.plugin.report import masked
 from converse_harness.plugin.reruns.failure import HANGS, Failure, failure_of, hang_of
-from converse_harness.plugin.reruns.finished import FailedTest, Find, Turn, finished_tests, request_of, tools_of
+from converse_harness.plugin.reruns.finished import FailingTest, Find, ScriptTurn, finished_tests, request_of, tools_of
 from converse_harness.plugin.reruns.other_script import OtherScript
 from converse_harness.plugin.reruns.rerun import Rerun, unseen
 from converse_harness.plugin.reruns.watch import WatchedReply
@@ -145,7 +145,7 @@ class ShrinkHooks:
             finally:
                 self._finished.close()
 
-    def _shrink_test(self, test: FailedTest, until: float) -> ShrunkTest:
+    def _shrink_test(self, test: FailingTest, until: float) -> ShrunkTest:
         item, nodeid = test.item, test.item.nodeid
         if test.why_not:
             return ShrunkTest(nodeid, f"not shrunk: a test {test.why_not} does not run again.")
@@ -158,7 +158,7 @@ class ShrinkHooks:
         if why:
             return ShrunkTest(nodeid, f"not shrunk: run again without a change, {why}. Is it repeatable?")
         replies = [*(seen.reply for seen in plain.watch.replies), *plain.watch.unused]
-        turns = [Turn(at, _once(each)) for at, each in enumerate(replies)]
+        turns = [ScriptTurn(at, _once(each)) for at, each in enumerate(replies)]
         if not turns:
             return ShrunkTest(nodeid, "not shrunk: it got no scripted or recorded reply of a fake.")
         limit = _HANGING if test.failure.hang == HANGS else _AT_LEAST + _LONGER * plain.seconds
@@ -170,7 +170,7 @@ class ShrinkHooks:
         if why:
             return ShrunkTest(nodeid, f"not shrunk: with the same replies in one script, in this order, {why}.")
 
-        def is_found(smaller: Sequence[Turn]) -> bool:
+        def is_found(smaller: Sequence[ScriptTurn]) -> bool:
             return trial_of(self._finished.run_with(item, _script(smaller), limit)).is_as_good(first)
 
         schemas = tools_of(plain.watch.replies)
@@ -183,7 +183,7 @@ class ShrinkHooks:
     def _shrink_find(self, find: Find, until: float) -> ShrunkTest:
         found: list[str] = []
 
-        def is_found(smaller: Sequence[Turn]) -> bool:
+        def is_found(smaller: Sequence[ScriptTurn]) -> bool:
             line = find.script_if_found(smaller)
             if line:
                 found.append(line)
@@ -201,15 +201,15 @@ class ShrinkHooks:
     def _searching(
         self,
         shrunk: ShrunkTest,
-        turns: Sequence[Turn],
-        is_found: Callable[[Sequence[Turn]], bool],
+        turns: Sequence[ScriptTurn],
+        is_found: Callable[[Sequence[ScriptTurn]], bool],
         schemas: Any,
         until: float,
         same: str,
-    ) -> Generator[tuple[Search, ShrunkTest], None, None]:
+    ) -> Generator[tuple[ScriptSearch, ShrunkTest], None, None]:
         """Search, and tell the result after the block. After Ctrl-C, the best so far is told before pytest ends."""
         started = time.monotonic()
-        search = Search(
+        search = ScriptSearch(
             turns, is_found, schemas=schemas, until=until, told=self._show(shrunk.test, started, len(turns))
         )
         interrupted = False
@@ -233,7 +233,7 @@ class ShrinkHooks:
         yield search, shrunk
 
     def _remarks(
-        self, item: pytest.Item, turns: Sequence[Turn], code: str, failure: Failure, seconds: float
+        self, item: pytest.Item, turns: Sequence[ScriptTurn], code: str, failure: Failure, seconds: float
     ) -> Iterator[str]:
         """Run the printed code in a fresh process; yield a line if the test does not fail in the same way there."""
         if any(isinstance(each.reply.plan.body, BareBody) for each in turns):
@@ -247,12 +247,12 @@ class ShrinkHooks:
         if why := _differs(found, failure, self._config.rootpath):
             yield f"    not confirmed: in a fresh process, {why}. No smaller script is confirmed."
 
-    def _show(self, test: str, started: float, before: int) -> Callable[[Search], object]:
+    def _show(self, test: str, started: float, before: int) -> Callable[[ScriptSearch], object]:
         terminal: Any = self._config.pluginmanager.getplugin("terminalreporter")
         if terminal is None or not getattr(terminal, "isatty", False):
             return lambda _: None
 
-        def show(search: Search) -> None:
+        def show(search: ScriptSearch) -> None:
             now = time.monotonic()
             if now - started > _QUIET and now > self._shows_until:
                 self._shows_until = now + 0.2
@@ -290,11 +290,11 @@ def _once(reply: Reply) -> Reply:
     return replace(reply, uses=1, may_be_unused=False)
 
 
-def _script(turns: Sequence[Turn]) -> OtherScript:
+def _script(turns: Sequence[ScriptTurn]) -> OtherScript:
     return OtherScript([each.reply for each in turns])
 
 
-def _code(turns: Sequence[Turn]) -> str:
+def _code(turns: Sequence[ScriptTurn]) -> str:
     return script_code([each.reply for each in turns])
 
 

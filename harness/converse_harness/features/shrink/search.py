@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 from converse_harness.features.shrink import parts
 from converse_harness.json_values import is_object, member_of, object_of
-from converse_harness.plugin.reruns.finished import Turn
+from converse_harness.plugin.reruns.finished import ScriptTurn
 from converse_harness.reply.body import EventsBody, MessageBody
 from converse_harness.reply.reply import Reply
 from converse_harness.reply.source import code_of
@@ -30,7 +30,7 @@ class OutOfTime(Exception):
     """Raised if the time of a search is over."""
 
 
-class Search:
+class ScriptSearch:
     """A search. `turns` is the smallest script so far with which the same is found, and `tried` the number of tries.
 
     `is_found` runs the test with a script. `schemas` maps the names of tools to their schemas. The search begins no try
@@ -39,12 +39,12 @@ class Search:
 
     def __init__(
         self,
-        turns: Sequence[Turn],
-        is_found: Callable[[Sequence[Turn]], bool],
+        turns: Sequence[ScriptTurn],
+        is_found: Callable[[Sequence[ScriptTurn]], bool],
         *,
         schemas: Mapping[str, object],
         until: float,
-        told: Callable[[Search], object] = lambda _: None,
+        told: Callable[[ScriptSearch], object] = lambda _: None,
     ) -> None:
         self.turns = tuple(turns)
         self.tried = 0
@@ -73,7 +73,7 @@ class Search:
 
     # The functions below try a smaller script.
 
-    def _try(self, turns: Sequence[Turn]) -> bool:
+    def _try(self, turns: Sequence[ScriptTurn]) -> bool:
         """Whether the same is found with other turns, which are smaller and not yet tried. If it is, keep them."""
         key = self._key(turns)
         if key in self._seen or not turns or _size(key) >= _size(self._key(self.turns)):
@@ -88,7 +88,7 @@ class Search:
         self._told(self)
         return found
 
-    def _key(self, turns: Sequence[Turn]) -> tuple[tuple[int, str], ...]:
+    def _key(self, turns: Sequence[ScriptTurn]) -> tuple[tuple[int, str], ...]:
         return tuple((turn.origin, self._code(turn.reply)) for turn in turns)
 
     def _code(self, reply: Reply) -> str:

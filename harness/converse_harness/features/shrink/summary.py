@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from converse_harness.features.shrink.parts import count_of
-from converse_harness.plugin.reruns.finished import Turn
+from converse_harness.plugin.reruns.finished import ScriptTurn
 from converse_harness.words import counted
 
 if TYPE_CHECKING:
@@ -44,14 +44,14 @@ class ShrinkResults:
         self.left += other["left"]
 
 
-def sizes(before: Sequence[Turn], after: Sequence[Turn]) -> str:
+def sizes(before: Sequence[ScriptTurn], after: Sequence[ScriptTurn]) -> str:
     """Return what became less: `31 calls -> 2 calls, 40 blocks -> 3, 2310 characters -> 1`."""
     old, new = _counts(before), _counts(after)
     calls = f"{counted(len(before), 'call')} -> {counted(len(after), 'call')}"
     return f"{calls}, {counted(old[0], 'block')} -> {new[0]}, {counted(old[1], 'character')} -> {new[1]}"
 
 
-def _counts(turns: Sequence[Turn]) -> tuple[int, int]:
+def _counts(turns: Sequence[ScriptTurn]) -> tuple[int, int]:
     found = [count_of(each.reply) for each in turns]
     return sum(blocks for blocks, _ in found), sum(characters for _, characters in found)
 

@@ -41,7 +41,8 @@ class Failure(NamedTuple):
         """Return a text such as `KeyError: 'text' at agent.py:88`, with the path relative to `root`."""
         if self.hang:
             return f"the test {self.hang}"
-        return self.text if self.line is None else f"{self.text} at {self.line.relative_to(root)}"
+        where = () if self.line is None else (UserLine.relative_to(self.line, root),)
+        return " at ".join((self.text, *where))
 
 
 def single(error: BaseException) -> BaseException:

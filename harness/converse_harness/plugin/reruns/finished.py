@@ -69,7 +69,7 @@ class PassedTest(NamedTuple):
     why_not: str
 
 
-class FailedTest(NamedTuple):
+class FailingTest(NamedTuple):
     """A test that failed, how it failed, whether a fake replied to it, and the reason why it must not run again.
 
     The reason `why_not` is "" if the test may run again.
@@ -81,7 +81,7 @@ class FailedTest(NamedTuple):
     why_not: str
 
 
-class Turn(NamedTuple):
+class ScriptTurn(NamedTuple):
     """A reply of a smaller script, and the index in the first script of the reply from which it is made."""
 
     origin: int
@@ -98,9 +98,9 @@ class Find(NamedTuple):
 
     item: pytest.Item
     said: str
-    turns: Sequence[Turn]
+    turns: Sequence[ScriptTurn]
     tools: Mapping[str, object]
-    script_if_found: Callable[[Sequence[Turn]], str]
+    script_if_found: Callable[[Sequence[ScriptTurn]], str]
 
 
 class FinishedTests:
@@ -163,12 +163,12 @@ class FinishedTests:
             self.failures.setdefault(item.nodeid, failure_of(call.excinfo.value, call.when, hung))
         return report
 
-    def failed_among(self, items: list[pytest.Item]) -> Iterator[FailedTest]:
-        """Yield a FailedTest for each of `items` that failed."""
+    def failed_among(self, items: list[pytest.Item]) -> Iterator[FailingTest]:
+        """Yield a FailingTest for each of `items` that failed."""
         for item in items:
             failure = self.failures.get(item.nodeid)
             if failure is not None:
-                yield FailedTest(item, failure, item.nodeid in self.replies, _reason_to_leave(item))
+                yield FailingTest(item, failure, item.nodeid in self.replies, _reason_to_leave(item))
 
     def among(self, items: list[pytest.Item]) -> Iterator[PassedTest]:
         """Yield a PassedTest for each of `items` that used a fake, and that passed or has the marker `xfail`."""
