@@ -213,7 +213,7 @@ def _without_placeholder(block: Block) -> Block:
 
 def has_usual_signature(block: Block) -> bool:
     """Whether a block is reasoning with the signature that the fake fills in."""
-    return member_of(block, "reasoningContent", "reasoningText", "signature") == USUAL_SIGNATURE
+    return bool(member_of(block, "reasoningContent", "reasoningText", "signature") == USUAL_SIGNATURE)
 
 
 def plainest(own: Reply, schemas: Mapping[str, object]) -> Reply | None:

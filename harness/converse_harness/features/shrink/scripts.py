@@ -34,7 +34,11 @@ def replies_of(code: str) -> list[Reply]:
     [<Reply text "hi", 2 times>]
     """
     found: list[Reply] = []
-    converse = SimpleNamespace(script=lambda *replies: found.extend(replies))  # type: ignore[arg-type]
+
+    def script(*replies: Reply) -> None:
+        found.extend(replies)
+
+    converse = SimpleNamespace(script=script)
     try:
         exec(compile(code, "<script>", "exec"), {"converse": converse, "reply": reply, "faults": faults})
     except ConverseHarnessError:

@@ -286,18 +286,21 @@ class ScriptSearch:
         names = self._fewest([*value], lambda kept: put({name: value[name] for name in kept}))
         members = {name: value[name] for name in names}
         for name in names:
-            inner = member_of(schema, "properties", name)
-            found = self._shrink_value(members[name], lambda other, name=name: put({**members, name: other}), inner)
-            members[name] = found
+
+            def put_member(other: Any, name: str = name) -> bool:
+                return put({**members, name: other})
+
+            members[name] = self._shrink_value(members[name], put_member, member_of(schema, "properties", name))
         return members
 
     def _shrink_items(self, value: list[Any], put: Callable[[Any], bool], schema: object) -> Any:
         items = self._fewest(value, lambda kept: put([*kept]))
-        inner = member_of(schema, "items")
         for at in range(len(items)):
-            items[at] = self._shrink_value(
-                items[at], lambda other, at=at: put([*items[:at], other, *items[at + 1 :]]), inner
-            )
+
+            def put_item(other: Any, at: int = at) -> bool:
+                return put([*items[:at], other, *items[at + 1 :]])
+
+            items[at] = self._shrink_value(items[at], put_item, member_of(schema, "items"))
         return items
 
     def _shrink_text(self, value: str, put: Callable[[str], bool], *, least: Sequence[str] = _LEAST) -> str:

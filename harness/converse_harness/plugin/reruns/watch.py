@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pytest
 
@@ -65,7 +65,13 @@ class Mending(NamedTuple):
     otherwise: Reply | None = None
 
 
-class AskedWithoutEnd(pytest.fail.Exception):
+if TYPE_CHECKING:  # mypy does not see that pytest.fail.Exception is a class
+    _Failed = BaseException
+else:
+    _Failed = pytest.fail.Exception
+
+
+class AskedWithoutEnd(_Failed):
     """Raised in the code under test, which asks on for ever although the script does not answer."""
 
 
