@@ -92,7 +92,8 @@ def test_a_run_without_failures_says_so(shrinking: Shrinking) -> None:
 
 
 def test_the_first_three_are_shrunk(shrinking: Shrinking) -> None:
-    tests = "\n".join(BUG.replace("test_a", f"test_{n}") for n in range(5))
+    without = "".join(f"\ndef test_0{n}():\n    assert [] == [1]\n" for n in range(4))
+    tests = without + "\n".join(BUG.replace("test_a", f"test_{n}") for n in range(5))
     lines = shrinking(tests)
     assert scripts(lines) == ['converse.script(reply.tool_use("book", {}))'] * 3
     assert lines[-1] == "2 more were not shrunk: name a test, as in pytest --converse-shrink FILE::TEST"
@@ -316,9 +317,9 @@ def test_the_command_runs_pytest_with_a_recording(project: pytest.Pytester) -> N
 
 @pytest.mark.slow
 def test_a_fresh_process_tells_what_it_sees(project: pytest.Pytester) -> None:
-    """The test fails only in a process in which a conftest.py has run before the file was changed."""
+    """The test behaves otherwise in the process that the leaf starts."""
     project.makepyfile(test_it=HEAD + BUG.replace("ask()[", "(ask() if RAN else {'text': 1})["))
-    project.makeconftest("import builtins, sys\nbuiltins.RAN = 'features.shrink.confirming' not in ' '.join(sys.argv)")
+    project.makeconftest("import builtins, sys\nbuiltins.RAN = 'confirming' not in ' '.join(sys.argv)")
     result = project.runpytest("-q", "--tb=line", "--converse-shrink")
     assert lines_of(result)[-1].startswith("    not confirmed: in a fresh process, the test fails otherwise (")
 

@@ -133,7 +133,8 @@ class ShrinkHooks:
         if not failed and not finds:
             return
         deadline = time.monotonic() + self._seconds
-        work: list[Callable[[float], ShrunkTest]] = [partial(self._shrink_test, each) for each in failed]
+        able = [each for each in failed if not _why_not(each)]
+        work: list[Callable[[float], ShrunkTest]] = [partial(self._shrink_test, each) for each in able]
         work += [partial(self._shrink_find, each) for each in finds]
         self._results.left = len(work[_MOST:])
         with unseen(self._config):
@@ -144,13 +145,11 @@ class ShrinkHooks:
                     self._results.tests.append(shrink(now + share))
             finally:
                 self._finished.close()
+        for test in [each for each in failed if _why_not(each)][:_MOST]:
+            self._results.tests.append(ShrunkTest(test.item.nodeid, f"not shrunk: {_why_not(test)}."))
 
     def _shrink_test(self, test: FailingTest, until: float) -> ShrunkTest:
         item, nodeid = test.item, test.item.nodeid
-        if test.why_not:
-            return ShrunkTest(nodeid, f"not shrunk: a test {test.why_not} does not run again.")
-        if not test.got_replies:
-            return ShrunkTest(nodeid, "not shrunk: it got no scripted or recorded reply of a fake.")
         limit = _HANGING if test.failure.hang == HANGS else _FIRST
         given = None if self._given is None else OtherScript(self._given)
         plain = self._finished.run_with(item, given, limit)
@@ -160,7 +159,7 @@ class ShrinkHooks:
         replies = [*(seen.reply for seen in plain.watch.replies), *plain.watch.unused]
         turns = [ScriptTurn(at, _once(each)) for at, each in enumerate(replies)]
         if not turns:
-            return ShrunkTest(nodeid, "not shrunk: it got no scripted or recorded reply of a fake.")
+            return ShrunkTest(nodeid, f"not shrunk: {_NO_REPLY}.")
         limit = _HANGING if test.failure.hang == HANGS else _AT_LEAST + _LONGER * plain.seconds
         if plain.watch.fakes > 1:
             asks = f"it asks {plain.watch.fakes} fakes, and one script has the replies of one"
@@ -284,6 +283,16 @@ class ShrinkHooks:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the results."""
         print_summary(terminalreporter, self._results)
+
+
+_NO_REPLY: Final = "it got no scripted or recorded reply of a fake"
+
+
+def _why_not(test: FailingTest) -> str:
+    """Return why a test is not even run again; "" if it is."""
+    if test.why_not:
+        return f"a test {test.why_not} does not run again"
+    return "" if test.got_replies else _NO_REPLY
 
 
 def _once(reply: Reply) -> Reply:
