@@ -237,7 +237,7 @@ FEATURES: Final[Mapping[str, Feature]] = {
     ),
     "shrink": Feature(
         "Make the conversation small with which a test fails.",
-        lines=1300,
+        lines=1350,
         commands={"shrink": "answer a failing test from a recording, and make the conversation small"},
         plugin="ShrinkHooks",
         options={
