@@ -70,8 +70,11 @@ The second one is the fake's own error, for an operation of Bedrock that it cann
 """
 
 
-_INTERRUPTING: Final = frozenset({"asyncio", "eventlet", "gevent", "greenlet", "trio"})
-"""The packages whose exceptions interrupt a function from outside, although they are no subclasses of Exception."""
+_INTERRUPTING: Final = frozenset({"asyncio", "converse_harness", "eventlet", "gevent", "greenlet", "trio"})
+"""The packages whose exceptions interrupt a function from outside, although they are no subclasses of Exception.
+
+Those of this package end a test that runs again.
+"""
 
 
 def _call_all(

@@ -291,6 +291,26 @@ FEATURES: Final[Mapping[str, Feature]] = {
         marked={"budget": "hooks.limit_test"},
         names={"Scripting.budget": "budget.Budgets.budget"},
     ),
+    "shrink": Feature(
+        "Make the conversation small with which a test fails.",
+        lines=1350,
+        commands={"shrink": "answer a failing test from a recording, and make the conversation small"},
+        plugin="ShrinkHooks",
+        options={
+            "shrink": {
+                "nargs": "?",
+                "const": "60",
+                "metavar": "SECONDS",
+                "help": "after the last test, run tests that failed again, and print the smallest script with which "
+                "they fail in the same way: for 60 seconds, or for a number of seconds",
+            },
+            "shrink-from": {
+                "metavar": "FILE",
+                "help": "answer the tests from the replies of FILE, a recording or a file of Python with one "
+                "converse.script(...), in place of their own script, and shrink those that fail",
+            },
+        },
+    ),
     "vitest": Feature(
         "Write the files by which tests in TypeScript use the fake.",
         lines=150,

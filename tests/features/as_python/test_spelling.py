@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 from converse_harness import Endpoint, Reply, citing, faults, reply
 from converse_harness.bedrock import all_errors
 from converse_harness.errors import ConverseHarnessError
-from converse_harness.features.as_python.source import Call, chain_source
 from converse_harness.features.as_python.spelling import answer_of, same, sent, spelled
 from converse_harness.literals import ErrorName
 from converse_harness.recordings.format.exchanges import RecordedExchange, reply_of
 from converse_harness.recordings.format.lines import End
 from converse_harness.recordings.format.read import exchange_of
 from converse_harness.recordings.record.captured import CapturedExchange, exchange_lines
+from converse_harness.reply.body import Call
+from converse_harness.reply.source import chain_source
 from converse_harness.stream.http import Request
 from converse_strategies import faulty_replies, replies
 from tests.profiles import examples

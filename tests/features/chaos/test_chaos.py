@@ -11,7 +11,7 @@ import pytest
 from converse_harness.cases import CASES
 from converse_harness.features.chaos import damage, from_cases, hooks, verdict
 from converse_harness.intercept.boto.sync import holds_bodies_to_their_length
-from converse_harness.plugin.reruns import passed
+from converse_harness.plugin.reruns import finished
 from tests.nested import ANYIO, ASYNCIO, HYPOTHESIS, XDIST
 from tests.plugin.upstream import Upstream
 
@@ -595,7 +595,7 @@ def test_next(converse):
 
 
 def test_what_hangs_is_ended_and_named(chaos: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(passed, "_AT_LEAST", 0.1)
+    monkeypatch.setattr(finished, "_AT_LEAST", 0.1)
     result = run(chaos, HANGS, *ASYNCIO, option="no_message_stop,throttled")
     assert verdicts(result) == {
         ("test_hangs", 1, "no_message_stop"): "hung",

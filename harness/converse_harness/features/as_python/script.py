@@ -10,11 +10,11 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Final, NamedTuple
 
-from converse_harness.features.as_python.source import WIDTH, Unwritable, chain_source, source_of
 from converse_harness.features.as_python.spelling import Calls, spelled
 from converse_harness.recordings.format.exchanges import RecordedExchange
 from converse_harness.recordings.play.matching import asked_in
 from converse_harness.recordings.play.mismatch import summary
+from converse_harness.reply.source import WIDTH, Unwritable, chain_source, source_of
 from converse_harness.secrets.mask import mask
 from converse_harness.words import cut
 

@@ -20,12 +20,11 @@ from converse_harness import bedrock, faults, reply
 from converse_harness.bedrock.families import OVERFLOWS, THROTTLES
 from converse_harness.endpoint import Endpoint
 from converse_harness.errors import ConverseHarnessError, DamagedData, StreamOrderError
-from converse_harness.features.as_python.source import Call
 from converse_harness.json_values import is_object, member_of, object_of, objects_of, parsed_json
 from converse_harness.recordings.chance import VIEWS, without_chance
 from converse_harness.recordings.format.exchanges import RecordedExchange, message_of, reply_of
 from converse_harness.recordings.format.lines import body_bytes, event_as_sent
-from converse_harness.reply.body import ErrorBody, MessageBody
+from converse_harness.reply.body import Call, ErrorBody, MessageBody
 from converse_harness.reply.reply import Reply
 from converse_harness.stream.assemble import assemble, joined, text_delta
 from converse_harness.stream.chunk import default_stop_reason

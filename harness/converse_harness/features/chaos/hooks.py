@@ -30,9 +30,18 @@ from converse_harness.features.chaos.damage import (
     meets_at_once,
 )
 from converse_harness.features.chaos.summary import ChaosResults, JudgedRerun, print_summary, script_of
-from converse_harness.features.chaos.verdict import FOR_EVER, judge
+from converse_harness.features.chaos.verdict import FOR_EVER, LISTED, Survival, judge
 from converse_harness.plugin.report import masked
-from converse_harness.plugin.reruns.passed import OwnReply, PassedTest, passed_tests, request_of
+from converse_harness.plugin.reruns.finished import (
+    Find,
+    OwnReply,
+    PassedTest,
+    ScriptTurn,
+    finished_tests,
+    request_of,
+    tools_of,
+)
+from converse_harness.plugin.reruns.other_script import OtherScript
 from converse_harness.plugin.reruns.rerun import Rerun, unseen
 from converse_harness.plugin.reruns.watch import Mending, Watch, WatchedReply
 from converse_harness.reply.reply import Reply
@@ -178,24 +187,24 @@ class ChaosHooks:
         self._options = read_options(self._value, config.invocation_params.dir)
         self._strict = bool(config.getoption("converse_chaos_strict"))
         self._results = ChaosResults()
-        self._passed = passed_tests(config)
+        self._finished = finished_tests(config)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Rerun tests after the last test; with xdist, each worker reruns its own tests."""
         result = yield
-        if self._passed.replies:
+        if self._finished.replies:
             started, items = time.monotonic(), [*session.items]
             pairs = self._plan(items)
             with unseen(self._config):
                 self._run_all(items, pairs, started + self._options.seconds)
-                self._passed.close()
+                self._finished.close()
             self._results.seconds = time.monotonic() - started
         return result
 
     def _plan(self, items: list[pytest.Item]) -> list[DamagePair]:
         tests: list[PassedTest] = []
-        for test in self._passed.among(items):
+        for test in self._finished.among(items):
             sound = all(is_sound(each.reply) for each in test.replies)
             why = test.why_not or ("" if sound else "with faults or errors of their own")
             if self._options.covers(test.item.path):
@@ -218,7 +227,7 @@ class ChaosHooks:
                 break
             item = items[pair.test]
             if pair.test not in plain:
-                plain[pair.test] = self._passed.run_plain(item)
+                plain[pair.test] = self._finished.run_plain(item)
             undamaged = plain[pair.test]
             if isinstance(undamaged, str):
                 self._results.unrepeatable[item.nodeid] = undamaged
@@ -226,28 +235,65 @@ class ChaosHooks:
                 self._try(item, pair, undamaged)
 
     def _try(self, item: pytest.Item, pair: DamagePair, plain: Rerun) -> None:
-        target, damage = pair.planned, damages()[pair.fault]
+        target = pair.planned
+
+        def is_target(seen: WatchedReply) -> bool:
+            return (seen.asked, seen.occurrence) == (target.asked, target.occurrence)
+
+        found = self._damaged_run(item, pair.fault, plain, is_target)
+        if found is None:
+            return  # the rerun did not make the call whose reply gets the fault
+        watch, run = found
+        verdict, why = judge(plain, run, pair.fault, item)
+        own = [each.reply for each in self._finished.replies[item.nodeid]]
+        script = masked(script_of(watch, own))
+        asleep = max(0.0, run.asleep - plain.asleep)
+        judged = JudgedRerun(item.nodeid, target.number, pair.fault, verdict.word, why, script, asleep)
+        self._results.tried.append(judged)
+        if verdict in LISTED:
+            self._finished.finds.append(self._find(item, pair, plain, verdict, own))
+
+    def _find(self, item: pytest.Item, pair: DamagePair, plain: Rerun, verdict: Survival, own: Sequence[Reply]) -> Find:
+        """Return a bad verdict as something that can be found with smaller scripts too."""
+        target = pair.planned.number - 1
+        turns = [ScriptTurn(at, each.times(1)) for at, each in enumerate(own)]
+
+        def script_if_found(smaller: Sequence[ScriptTurn]) -> str:
+            at = next((at for at, turn in enumerate(smaller, 1) if turn.origin == target), None)
+            if at is None:
+                return ""
+            replies = [turn.reply for turn in smaller]
+            unchanged = self._finished.run_with(item, OtherScript(replies), self._finished.limit_after(plain))
+            if not unchanged.passed:
+                return ""
+            with self._finished.answered_from(OtherScript(replies)):
+                found = self._damaged_run(item, pair.fault, unchanged, lambda seen: seen.number == at)
+            if found is None or judge(unchanged, found[1], pair.fault, item)[0] != verdict:
+                return ""
+            return masked(script_of(found[0], replies))
+
+        said = f"{verdict.word}: {pair.fault} in reply {pair.planned.number}"
+        return Find(item, said, turns, tools_of(plain.watch.replies), script_if_found)
+
+    def _damaged_run(
+        self, item: pytest.Item, fault: str, plain: Rerun, is_target: Callable[[WatchedReply], bool]
+    ) -> tuple[Watch, Rerun] | None:
+        """Run a test with a fault in the first reply that is the target; None if no reply is, or cannot have it."""
+        damage = damages()[fault]
         sent: list[Reply] = []
 
         def replace(seen: WatchedReply) -> Reply:
-            if (seen.asked, seen.occurrence) != (target.asked, target.occurrence) or sent:
+            if sent or not is_target(seen):
                 return seen.reply
-            changed = damaged(seen.reply, pair.fault, seen.asked[0], seen.transport, request_of(seen.call).tools)
+            changed = damaged(seen.reply, fault, seen.asked[0], seen.transport, request_of(seen.call).tools)
             sent.append(changed or seen.reply)
             return sent[0]
 
         calls = [seen.call for seen in plain.watch.replies]
         aside = replies.text(_ASIDE) if damage.lasts == "ever" else None
         watch = Watch(replace, Mending(calls, _REPEATS[damage.lasts](), damage.mistake, aside))
-        run = self._passed.run_changed(item, watch, plain)
-        if watch.first is None:
-            return  # the rerun did not make the call whose reply gets the fault
-        verdict, why = judge(plain, run, pair.fault, item)
-        own = [each.reply for each in self._passed.replies[item.nodeid]]
-        script = masked(script_of(watch, own))
-        asleep = max(0.0, run.asleep - plain.asleep)
-        judged = JudgedRerun(item.nodeid, target.number, pair.fault, verdict.word, why, script, asleep)
-        self._results.tried.append(judged)
+        run = self._finished.run_changed(item, watch, plain)
+        return None if watch.first is None else (watch, run)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """In an xdist worker, send the results to the controller. Elsewhere, apply `--converse-chaos-strict`.

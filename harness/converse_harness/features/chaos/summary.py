@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from converse_harness.bedrock.families import usual
 from converse_harness.features.chaos.damage import damages
 from converse_harness.features.chaos.verdict import LISTED, Survival
 from converse_harness.plugin.reruns.watch import Watch
-from converse_harness.reply.body import BareBody, written
 from converse_harness.reply.reply import Reply
+from converse_harness.reply.source import script_code
 from converse_harness.words import and_more, counted
 
 if TYPE_CHECKING:
@@ -151,19 +149,6 @@ _LONGEST: Final = 200
 """The maximum length, in characters, of a text in the line of code. The rest of the text is left out."""
 
 
-_MESSAGE_LAST: Final = ("error", "fails_after", "error_frame_after")
-"""The functions of `reply` and methods of Reply whose last argument is a message. The usual message is left out."""
-
-
-def code_of(answer: Reply) -> str:
-    """Return one line of code that makes a reply; "..." for a reply that is known only as bytes."""
-    if isinstance(answer.plan.body, BareBody):
-        return "..."
-    calls = written(answer.plan.body, answer.plan.failure, answer.plan.placements, answer.plan.pace, answer.uses)
-    optional = ".optional()" if answer.may_be_unused else ""
-    return "reply." + ".".join(_call(*each) for each in calls) + optional
-
-
 def script_of(watch: Watch, own: Sequence[Reply]) -> str:
     """Return the line of code that scripts what was sent in a rerun, and what corrected code needs that asks again.
 
@@ -171,46 +156,10 @@ def script_of(watch: Watch, own: Sequence[Reply]) -> str:
     and is optional; so are the replies that the rerun did not use.
     """
     first = watch.first
-    sent: list[Reply] = []
-    for each in watch.given:
-        if sent and sent[-1].plan is each.plan:
-            sent[-1] = sent[-1].times(sent[-1].uses + 1)
-        else:
-            sent.append(replace(each, uses=1, may_be_unused=False))
+    sent = [replace(each, uses=1, may_be_unused=False) for each in watch.given]
     if first is not None and not watch.asked_again:
         plan = first.call.reply and first.call.reply.plan
-        behind = next((at for at, each in enumerate(sent, 1) if each.plan is plan), len(sent))
+        behind = max((at for at, each in enumerate(sent, 1) if each.plan is plan), default=len(sent))
         sent.insert(behind, first.reply.times(1).optional())
     sent += [each.times(1).optional() for each in own[len(watch.replies) :]]
-    return f"converse.script({', '.join(map(code_of, sent))})"
-
-
-def _call(name: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> str:
-    match name, list(arguments), dict(options):
-        case "message", [{"toolUse": {"name": tool, "input": given, **more}}], {} as rest if not more and not rest:
-            name, arguments = "tool_use", [tool, given]
-        case _:
-            pass
-    if name in _MESSAGE_LAST:  # clients read these messages, so they are left out or whole
-        arguments = arguments[:-1] if arguments[-1] == usual(_shape(arguments[-2])) else arguments
-        given = [json.dumps(each, ensure_ascii=False) for each in arguments]
-    else:
-        given = [_value(each) for each in arguments]
-    given += [f"{name}={_value(value)}" for name, value in options.items()]
-    return f"{name}({', '.join(given)})"
-
-
-def _shape(name: str) -> str:
-    return name[:1].upper() + name[1:]
-
-
-def _value(value: Any) -> str:
-    """Return the code of a value. It stays on one line, and a long text in it is cut."""
-    if isinstance(value, str):
-        whole = value if len(value) <= _LONGEST else f"{value[:_LONGEST]}..."
-        return json.dumps(whole, ensure_ascii=False)
-    if issubclass(type(value), dict):
-        return f"{{{', '.join(f'{_value(name)}: {_value(member)}' for name, member in value.items())}}}"
-    if issubclass(type(value), list):
-        return f"[{', '.join(map(_value, value))}]"
-    return repr(value)
+    return script_code(sent, longest=_LONGEST)

@@ -20,6 +20,7 @@ from converse_harness.errors import CallError
 from converse_harness.features.chaos.damage import PATIENCE, damages
 from converse_harness.features.chaos.from_cases import Damage
 from converse_harness.plugin.frames import SOCKETS
+from converse_harness.plugin.reruns.failure import single
 from converse_harness.plugin.reruns.rerun import Rerun
 from converse_harness.plugin.reruns.watch import without_id
 from converse_harness.reply.body import MessageBody
@@ -45,17 +46,6 @@ _ERROR_WORDS: Final = re.compile(
 
 FOR_EVER: Final = 50
 """Code that sends a request again this number of times, which fails each time, counts as code that does it for ever."""
-
-
-def whole(error: BaseException) -> BaseException:
-    """Return the single exception in a group, also if the group has several levels.
-
-    Return a group of several exceptions, or any other exception, unchanged.
-    """
-    inner: tuple[BaseException, ...]
-    while len(inner := getattr(error, "exceptions", ())) == 1:
-        error = inner[0]
-    return error
 
 
 def own_line(error: BaseException, test_file: Path, function: str) -> tuple[str, int] | None:
@@ -172,7 +162,7 @@ def judge(plain: Rerun, run: Rerun, fault: str, item: pytest.Item) -> tuple[Surv
     used = damage.mistake and _went_on(plain, run)
     if run.error is None:
         return _passed(run, damage, logged=logged, used=used)
-    error = whole(run.error)
+    error = single(run.error)
     function = str(getattr(item, "originalname", item.name))
     line = None if isinstance(error, CallError) else own_line(error, item.path, function)
     if line is None:

@@ -1,1 +1,1 @@
-"""Run tests again that passed: without waits, with replies that are watched and replaced."""
+"""Run finished tests again: without waits, with replies that are watched and replaced, or with another script."""

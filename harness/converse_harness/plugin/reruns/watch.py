@@ -9,7 +9,9 @@ from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pytest
 
 from converse_harness.endpoint import Endpoint, MakeStage
 from converse_harness.endpoint.call import SCRIPTED, Call
@@ -63,16 +65,29 @@ class Mending(NamedTuple):
     otherwise: Reply | None = None
 
 
+if TYPE_CHECKING:  # mypy does not see that pytest.fail.Exception is a class
+    _Failed = BaseException
+else:
+    _Failed = pytest.fail.Exception
+
+
+class AskedWithoutEnd(_Failed):
+    """Raised in the code under test, which asks on for ever although the script does not answer."""
+
+
 class Watch:
     """Sees every reply in one run of a test; the function `replace` returns the reply to send.
 
     With `mending`, a later call with the same content as the call whose reply was replaced gets the original reply. So
     does a call that asks the same with a shorter conversation or of another model, if `mending.plain` has no such call,
     and the first later call that the script does not answer. This ends once the client has read the original reply:
-    from then on, the same content is another question. Any thread may call the methods.
+    from then on, the same content is another question. After `patience` calls in a row without a reply, the code under
+    test gets AskedWithoutEnd. Any thread may call the methods.
     """
 
-    def __init__(self, replace: Replace | None = None, mending: Mending | None = None) -> None:
+    def __init__(
+        self, replace: Replace | None = None, mending: Mending | None = None, *, patience: int | None = None
+    ) -> None:
         self.lenient = replace is not None
         self.replies: list[WatchedReply] = []
         self.first: WatchedReply | None = None
@@ -89,6 +104,17 @@ class Watch:
         """The number of calls that the script does not answer, or that Bedrock would refuse."""
         self.refused: list[Call] = []
         """The calls after the first replaced reply that Bedrock would refuse."""
+        self.fakes = 0
+        """The number of fakes that replied."""
+        self.unused: list[Reply] = []
+        """The required replies of the script that were not used, once for each call that may use them."""
+        self.all_refused: list[Call] = []
+        """All calls that Bedrock would refuse."""
+        self.asked_without_end = False
+        """Whether the test was ended since it asked on, although the script did not answer."""
+        self._patience = patience
+        self._in_vain = 0
+        """The number of calls without a reply since the last reply."""
         self._replace = replace
         self._mending = mending
         self._plain = {asked_of(call) for call in mending.plain} if mending is not None else set[Asked]()
@@ -100,6 +126,11 @@ class Watch:
         self._paused = 0
         self.stages: tuple[MakeStage, ...] = partial(AnswerAgain, self), partial(AnswerBeyond, self)
         """What makes the stages by which fakes ask this Watch."""
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether replies are neither stored nor changed now."""
+        return self._paused > 0
 
     def again(self, call: Call) -> Reply | None:
         """Return a reply if `call` repeats the request of the first replaced reply; otherwise None.
@@ -159,12 +190,18 @@ class Watch:
         This is done only once, only with a Mending, and not if Bedrock would refuse the call (`refused`).
         """
         with self._lock:
+            if refused:
+                self.all_refused.append(call)
             if refused and self.first is not None:
                 self.refused.append(call)
             if self.first is not None and self._beyond and not refused:
                 self._beyond = False
                 return self._original(call, self.first)
             self.unanswered += 1
+            self._in_vain += 1
+            if self._patience is not None and self._in_vain > self._patience:
+                self.asked_without_end = True
+                raise AskedWithoutEnd(f"{self._in_vain} calls in a row got no reply, and the code asked on")
             return None
 
     def instead(self, call: Call, reply: Reply, transport: Transport | None) -> Reply:
@@ -172,6 +209,7 @@ class Watch:
         with self._lock:
             if self._paused:
                 return reply
+            self._in_vain = 0
             asked = asked_of(call)
             self._counts[asked] += 1
             seen = WatchedReply(len(self.replies) + 1, asked, self._counts[asked], reply, transport, call)
@@ -202,6 +240,7 @@ class AnswerAgain(Stage):
         super().__init__(endpoint)
         self.lenient = watch.lenient
         self._watch = watch
+        self._is_counted = False
 
     def source(self, call: Call) -> Slot | None:
         """Return the original reply if the call repeats the request whose reply was replaced."""
@@ -212,7 +251,17 @@ class AnswerAgain(Stage):
         """Return the reply that the Watch sends in place of the script's."""
         if call.operation not in SCRIPTED or call.of(_Original) is not None:
             return reply
+        if not self._is_counted and not self._watch.is_paused:
+            self._is_counted = True
+            self._watch.fakes += 1
         return self._watch.instead(call, reply, self.endpoint.transport)
+
+    def leftovers(self) -> tuple[()]:
+        """Note the replies that the test has not used."""
+        for slot in self.endpoint.script.unused():
+            if isinstance(slot.source, Reply):
+                self._watch.unused += [slot.source] * ((slot.uses or 0) - len(slot.used_by))
+        return ()
 
 
 class AnswerBeyond(Stage):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from converse_harness import faults
-from converse_harness.features.as_python.source import Unwritable, chain_source, source_of
+from converse_harness.reply.source import Unwritable, chain_source, source_of
 from tests.profiles import examples
 
 WORDS = [

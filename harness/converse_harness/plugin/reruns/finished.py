@@ -1,25 +1,28 @@
-"""The tests that passed and used a fake, with their replies. They may run once more after the last test.
+"""The tests that used a fake and passed or failed, with their replies. They may run again after the last test.
 
-`passed_tests(config)` registers the hooks, once for all features that run tests again.
+`finished_tests(config)` registers the hooks, once for all features that run tests again.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, cast
 from zlib import compress, decompress
 
 import pytest
 
-from converse_harness.bedrock.fit import needed_of
+from converse_harness.bedrock.fit import needed_of, offered_in
 from converse_harness.bedrock.rules import RuleRequest
 from converse_harness.endpoint.call import Call
 from converse_harness.faults.model import Transport
-from converse_harness.intercept.observers import replacing
+from converse_harness.intercept.observers import replacing, watching
 from converse_harness.json_values import path_text
 from converse_harness.plugin import settings
+from converse_harness.plugin.reruns.failure import Failure, failure_of, hang_of
+from converse_harness.plugin.reruns.other_script import OtherScript
 from converse_harness.plugin.reruns.rerun import Rerun, close, rerun
 from converse_harness.plugin.reruns.watch import Asked, Watch, WatchedReply, members_of
 from converse_harness.recordings.differences import differences, shown
@@ -32,7 +35,7 @@ _AT_LEAST: Final = 5.0
 
 _XFAIL: Final = "with xfail"
 
-_NAME: Final = "converse_passed"
+_NAME: Final = "converse_finished"
 """The name under which the hooks are registered."""
 
 
@@ -66,10 +69,50 @@ class PassedTest(NamedTuple):
     why_not: str
 
 
-class PassedTests:
+class FailingTest(NamedTuple):
+    """A test that failed, how it failed, whether a fake replied to it, and the reason why it must not run again.
+
+    The reason `why_not` is "" if the test may run again.
+    """
+
+    item: pytest.Item
+    failure: Failure
+    got_replies: bool
+    why_not: str
+
+
+class ScriptTurn(NamedTuple):
+    """A reply of a smaller script, and the index in the first script of the reply from which it is made."""
+
+    origin: int
+    reply: Reply
+
+
+class Find(NamedTuple):
+    """Something that a feature has found by running a test again with the replies of its script changed.
+
+    `said` is a text about it, `turns` are the replies of the test, and `tools` maps the names of its tools to their
+    schemas. `script_if_found` runs the test with a smaller script; it returns the line of code to paste, or "" if the
+    same is not found with it.
+    """
+
+    item: pytest.Item
+    said: str
+    turns: Sequence[ScriptTurn]
+    tools: Mapping[str, object]
+    script_if_found: Callable[[Sequence[ScriptTurn]], str]
+
+
+class FinishedTests:
     """The hooks that observe the replies of each test, and that run a test once more."""
 
     def __init__(self) -> None:
+        self.failures: dict[str, Failure] = {}
+        """Maps the node id of each test that failed to its first failure."""
+        self.finds: list[Find] = []
+        """What features have found in tests that passed."""
+        self.patience: int | None = None
+        """If it is not None, a test is ended after this number of calls in a row that the script does not answer."""
         self.replies: dict[str, list[OwnReply]] = {}
         """Maps the node id of each test that got replies to these replies."""
         self._watch = Watch()
@@ -82,7 +125,7 @@ class PassedTests:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         """Observe the replies of a test."""
-        watch = self._watch = Watch()
+        watch = self._watch = Watch(patience=self.patience)
         with replacing(*watch.stages):
             result = yield
         replies = [*map(_own_reply, watch.replies)]
@@ -109,6 +152,24 @@ class PassedTests:
         elif report.when == "call":
             self._passed.add(report.nodeid)
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Remember how a test failed; only the first phase that failed counts."""
+        report = yield
+        if report.failed and call.excinfo is not None:
+            hung = hang_of(call.excinfo.value, self._watch)
+            self.failures.setdefault(item.nodeid, failure_of(call.excinfo.value, call.when, hung))
+        return report
+
+    def failed_among(self, items: list[pytest.Item]) -> Iterator[FailingTest]:
+        """Yield a FailingTest for each of `items` that failed."""
+        for item in items:
+            failure = self.failures.get(item.nodeid)
+            if failure is not None:
+                yield FailingTest(item, failure, item.nodeid in self.replies, _reason_to_leave(item))
+
     def among(self, items: list[pytest.Item]) -> Iterator[PassedTest]:
         """Yield a PassedTest for each of `items` that used a fake, and that passed or has the marker `xfail`."""
         for position, item in enumerate(items):
@@ -126,7 +187,32 @@ class PassedTests:
 
     def run_changed(self, item: pytest.Item, watch: Watch, plain: Rerun) -> Rerun:
         """Run a test once more with other replies; end it if it takes much longer than `plain`, the unchanged run."""
-        return self._rerun(item, watch, _LONGER * plain.seconds + _AT_LEAST)
+        return self._rerun(item, watch, self.limit_after(plain))
+
+    @staticmethod
+    def limit_after(plain: Rerun) -> float:
+        """Return the time limit, in seconds, of a rerun after the unchanged rerun `plain`."""
+        return _LONGER * plain.seconds + _AT_LEAST
+
+    def run_with(
+        self, item: pytest.Item, script: OtherScript | None, limit: float, watch: Watch | None = None
+    ) -> Rerun:
+        """Run a test once more, with other replies in place of those of its script; end it after `limit` seconds."""
+        with self.answered_from(script):
+            return self._rerun(item, watch or Watch(patience=self.patience), limit)
+
+    @contextmanager
+    def answered_from(self, script: OtherScript | None) -> Generator[None, None, None]:
+        """Context manager: the calls of tests in its block are answered from this script, if there is one."""
+        if script is None:
+            yield
+            return
+        script.is_paused = lambda: self._watch.is_paused
+        with watching(script.stage):
+            try:
+                yield
+            finally:
+                script.restore()
 
     def close(self) -> None:
         """Tear down the fixtures that reruns left set up."""
@@ -141,19 +227,25 @@ class PassedTests:
         return rerun(item, watch, limit=limit)
 
 
-def passed_tests(config: pytest.Config) -> PassedTests:
-    """Return the PassedTests of this run; the first call registers its hooks."""
-    passed: Any = config.pluginmanager.getplugin(_NAME)
-    if passed is None:
-        passed = PassedTests()
-        config.pluginmanager.register(passed, _NAME)
-    return cast("PassedTests", passed)
+def finished_tests(config: pytest.Config) -> FinishedTests:
+    """Return the FinishedTests of this run; the first call registers its hooks."""
+    finished: Any = config.pluginmanager.getplugin(_NAME)
+    if finished is None:
+        finished = FinishedTests()
+        config.pluginmanager.register(finished, _NAME)
+    return cast("FinishedTests", finished)
 
 
 def _own_reply(seen: WatchedReply) -> OwnReply:
     call = seen.call
     request = compress(json.dumps(_request(call)).encode(), 1)
     return OwnReply(*seen[:-1], call.outcome == "complete", request, needed_of(request_of(call)))
+
+
+def tools_of(seen: Iterable[WatchedReply]) -> dict[str, object]:
+    """Return the schemas of the tools that the calls of these replies offer, by the names of the tools."""
+    offers = [offered_in(each.call.body.get("toolConfig")) for each in seen]
+    return {name: tool.schema for offer in offers for name, tool in offer.items() if tool.schema is not None}
 
 
 def request_of(call: Call) -> RuleRequest:

@@ -1,0 +1,1 @@
+"""Shrink: the smallest conversation with which a test still fails in the same way."""
