@@ -200,7 +200,7 @@ def typing(session: nox.Session) -> None:
     """Run both type checkers on the project, and on examples of code that users write."""
     # pyright needs Node.js, which its extra `nodejs` installs as a package. The pinned suites need trio.
     packages = ("mypy", "nox", "pyright[nodejs]", "trio", "types-docutils", "types-pyyaml", *LITELLM, *NEIGHBOURS)
-    install(session, *packages, extra="[docs,test]")
+    install(session, *packages, "syrupy>=5", extra="[docs,test]")
     session.run("mypy")
     session.run("mypy", "--platform", "win32", "harness", "strategies")  # code for other systems needs a condition
     session.run("pyright", "--pythonpath", f"{session.bin}/python")

@@ -17,7 +17,8 @@ def test_page(page: Page, block: Block, run_one: RunBlock) -> None:
 
 def test_blocks_that_need_another_package_have_their_suites() -> None:
     packages = {block.directives["with"] for page in PAGES_READ for block in page.blocks if "with" in block.directives}
-    suites = (ROOT / "tests" / "clients" / "pinned").glob("*/test_page_*.py")
+    folders = (ROOT / "tests" / "clients" / "pinned", *(ROOT / "tests" / "features").glob("*/pinned"))
+    suites = (path for folder in folders for path in folder.glob("*/test_page_*.py"))
     assert packages == {path.stem.removeprefix("test_page_") for path in suites if path.parent.name in path.stem}
 
 

@@ -175,7 +175,7 @@ FEATURES: Final[Mapping[str, Feature]] = {
     ),
     "outline": Feature(
         "Tell what a run asked and what its script answered, as data to compare with a snapshot.",
-        lines=900,
+        lines=1100,
         command_options={
             "show": {
                 "--outline": CommandOption(

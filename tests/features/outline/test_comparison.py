@@ -38,7 +38,7 @@ def without_citations(content: Any) -> Any:
 PLANTED: dict[str, tuple[Outline, str]] = {
     "tool order": (
         outline(reply.tool_uses(("book", TO), ("timetable", TO)), CITED),
-        "call 1: the script answered something else: toolUse book is new",
+        "call 1: the script answered something else: in another order: toolUse book, toolUse timetable",
     ),
     "an extra call": (
         outline(BOTH, CITED, reply.text("Yes."), more=("Sure?",)),

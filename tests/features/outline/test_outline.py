@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converse_harness import Fake, fake_converse, faults, reply
+from converse_harness import Call, Fake, Reply, fake_converse, faults, reply
 from converse_harness.cli import main
 from converse_harness.contract import ConsumerContract, Outcome, Target
 from converse_harness.contract.trying import attempt, opened
@@ -94,14 +94,15 @@ def test_the_form() -> None:
     assert str(made) == (
         f"1. new agent, Converse {MODEL}\n"
         "   system: 'You plan trips.'\n"
-        "   tools: book, timetable\n"
+        "   tools: book (2efde4), timetable (7af95c)\n"
         "   user: 'To Tirano'\n"
         "   -> ThrottlingException: Slower.\n"
         "   -> reasoning 'Look.' + 'I look.' + toolUse timetable "
         '{"at":"9","to":"Tirano"} + toolUse book {}, tool_use\n'
         "2.\n"
         "   user: toolResult timetable success: 'timetable: yes' + toolResult book success: 'book: yes'\n"
-        '   -> citationsContent {"citations":[{"location":{"web":{"url":"https://example...., end_turn'
+        '   -> citationsContent {"citations":[{"location":{"web":{"url":"https://example.com'
+        "... (113 characters, b46053), end_turn"
     )
 
 
@@ -135,6 +136,38 @@ def test_agents_at_once_arrive_in_any_order(order: list[int]) -> None:
     made = interleaved(iter([*order, *[0] * 16]))
     assert made == ONE_BY_ONE
     assert [entry["begins"] for entry in made if "begins" in entry] == ["agent"] * 3 + ["conversation"]
+
+
+def of_equal_agents(order: Iterator[int], agents: list[dict[str, Any]]) -> Outline:
+    """The outline of agents that ask the same and get the same answers. Each is throttled once, by its own client."""
+    with fake_converse() as fake:
+        seen: set[str] = set()
+
+        def answered(call: Call) -> Reply:
+            client = call.headers["amz-sdk-invocation-id"]
+            if client not in seen and call.turn == 1:
+                seen.add(client)
+                return reply.throttled()
+            return reply.text("At nine.") if call.turn == 3 else reply.tool_use("timetable", TO)
+
+        fake.always(answered)
+        going = [steps("To Tirano", **changes) for changes in agents]
+        while going:
+            at = next(order) % len(going)
+            if next(going[at], None) is None:
+                going.pop(at)
+    return fake.outline()
+
+
+KINDS = [{}, {"system": "You plan slowly."}, {"model": "us.amazon.nova-pro-v1:0"}, {"tools": [*TOOLS, spec("refund")]}]
+
+
+@given(st.lists(st.sampled_from(KINDS), min_size=2, max_size=4), st.lists(st.integers(0, 3), min_size=12, max_size=12))
+def test_agents_that_ask_the_same_are_not_mixed_up(agents: list[dict[str, Any]], order: list[int]) -> None:
+    made = of_equal_agents(iter([*order, *[0] * 16]), agents)
+    assert made == of_equal_agents(repeat(0), agents)
+    assert [len(entry["retried"]) for entry in made if "retried" in entry] == [1] * len(agents)
+    assert not [entry for entry in made if "continues" in entry]
 
 
 @given(st.permutations(range(4)), st.permutations(range(4)), st.integers(0, 3))
@@ -198,6 +231,30 @@ def test_only_what_is_new_is_told() -> None:
         next(agent)
     assert fake.outline()[1]["tools"] == {"book": None}
     assert "system" not in fake.outline()[1]
+
+
+def test_what_python_and_frameworks_do_to_texts() -> None:
+    indented = {"toolSpec": {**TOOLS[1]["toolSpec"], "description": "Books.\n\n    Args:\n        to: A town.\n    "}}
+    clean = {"toolSpec": {**TOOLS[1]["toolSpec"], "description": "Books.\n\nArgs:\n    to: A town."}}
+    assert outline(*LOOP, tools=[TOOLS[0], indented]) == outline(*LOOP, tools=[TOOLS[0], clean])
+
+    def told(results: Blocks) -> Blocks:
+        return [*results, {"text": f"[tool call {results[0]['toolResult']['toolUseId']}]"}]
+
+    assert outline(*LOOP, results=told)[1]["messages"][0]["content"][1] == {"text": "[tool call (id of timetable)]"}
+
+
+def test_json_of_the_application_stays_as_it_is() -> None:
+    given = {"clientToken": "mine", "p99_latency": 5, "toolUseId": "a"}
+    first, second = outline(
+        reply.tool_use("book", given),
+        reply.text("Done."),
+        results=lambda results: [
+            {"toolResult": {**each["toolResult"], "content": [{"json": given}]}} for each in results
+        ],
+    )
+    assert first["content"] == [{"toolUse": {"name": "book", "input": given}}]
+    assert second["messages"][0]["content"][0]["toolResult"]["content"] == [{"json": given}]
 
 
 def test_what_is_left_out_is_told() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
 
 from converse_harness.features.shrink import hooks
 from converse_harness.plugin.reruns.failure import Failure
+from converse_harness.plugin.reruns.finished import finished_tests
 
 HEAD = """
 import functools
@@ -43,7 +45,7 @@ def confirmed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def failure_with(item: pytest.Item, script: str, *_: object) -> Failure | None:
         scripts.append(script)
-        return hooks.finished_tests(item.config).failures[item.nodeid]
+        return finished_tests(item.config).failures[item.nodeid]
 
     monkeypatch.setattr(hooks, "failure_with", failure_with)
     return scripts
@@ -67,4 +69,4 @@ def lines_of(result: pytest.RunResult) -> list[str]:
     _, _, after = result.stdout.str().partition(" converse shrink ")
     lines = after.split("\n")[1:]
     end = next((at for at, line in enumerate(lines) if line.startswith(("===", "!!!")) or line.endswith("in *s")), -1)
-    return [hooks.re.sub(r"\), \d+ s\.|(?<=\d), \d+ s\.", "), * s.", line) for line in lines[:end] if line]
+    return [re.sub(r"\), \d+ s\.|(?<=\d), \d+ s\.", "), * s.", line) for line in lines[:end] if line]

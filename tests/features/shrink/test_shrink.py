@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -208,7 +209,7 @@ def test_a(converse):
 
 
 def test_the_time_may_be_over(shrinking: Shrinking, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hooks.time, "monotonic", iter(range(10**9)).__next__)
+    monkeypatch.setattr(time, "monotonic", iter(range(10**9)).__next__)
     lines = shrinking(BUG, option="--converse-shrink=20")
     assert lines[-1].startswith("    not finished: the time was over after ")
     assert lines[-1].endswith("; --converse-shrink=SECONDS gives more")

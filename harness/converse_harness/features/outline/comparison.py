@@ -111,12 +111,22 @@ def _changed(number: int, old: Entry, new: Entry) -> Iterator[str]:
     who = _WHO.get(first, f"the agent sent another {first}")
     if first == "messages" and "begins" in new and all("text" in each.path for each in found):
         who = _PROMPT
-    yield f"call {number}: {who}: {_subject(old, new, found[0])}"
+    subject = _in_other_order(old, new, first) or _subject(old, new, found[0])
+    yield f"call {number}: {who}: {subject}"
     for each in islice(found, _MOST):
         yield from (f"  {line}" for line in lines_of(each))
     others = [name for name in dict.fromkeys(names) if name != first]
     if others:
         yield f"  and {', '.join(others)}"
+
+
+def _in_other_order(old: Entry, new: Entry, name: str) -> str:
+    """Return the new order of the blocks of an answer, if it is all that differs; otherwise an empty text."""
+    blocks, before = new.get(name), old.get(name)
+    is_order = name == "content" and is_array(blocks) and is_array(before)
+    if not is_order or sorted(map(canonical, blocks or ())) != sorted(map(canonical, before or ())):
+        return ""
+    return f"in another order: {', '.join(map(_name, blocks or ()))}"
 
 
 def _subject(old: Entry, new: Entry, difference: Difference) -> str:

@@ -11,12 +11,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
+from inspect import cleandoc
 from operator import attrgetter
 from typing import Any, Final, NamedTuple, cast
 
-from converse_harness.json_values import canonical, is_array, is_number, is_object, is_text, object_of, objects_of
-from converse_harness.recordings.chance import DURATIONS, TOKENS
+from converse_harness.json_values import (
+    canonical,
+    is_array,
+    is_number,
+    is_object,
+    is_text,
+    mapped,
+    object_of,
+    objects_of,
+)
+from converse_harness.recordings.chance import APPLICATION, DURATIONS, TOKENS
 from converse_harness.recordings.differences import aligned
+from converse_harness.secrets.mask import common_length
 from converse_harness.words import counted
 
 FORM: Final = 1
@@ -33,8 +44,8 @@ class OutlinedCall:
     """One request and its answer, as an outline tells them.
 
     `body` is the JSON of the request. `answer` contains the members of the entry that tell the answer. `failed` is true
-    if the client got no whole answer, so that it may ask again. `follows` is the call before it in the conversation, as
-    the fake has recognised it; an outline uses it only if the messages do not tell.
+    if the client got no whole answer, so that it may ask again. `follows` is the call before it in the conversation. As
+    long as `linked` has not found it, it is what the fake has recognised: then it only saves reading messages twice.
     """
 
     operation: str
@@ -48,6 +59,8 @@ class OutlinedCall:
     repeats: OutlinedCall | None = None
     retried: list[Entry] = field(default_factory=list[Entry])
     later: list[OutlinedCall] = field(default_factory=list["OutlinedCall"])
+    invocation: str = ""
+    """The id by which a client marks all attempts of one request; empty if it has none."""
     request: _Request = field(init=False)
     entry: Entry = field(default_factory=dict[str, Any])
     place: tuple[tuple[str, str], bool, str, str] = (("", ""), False, "", "")
@@ -55,6 +68,20 @@ class OutlinedCall:
 
     def __post_init__(self) -> None:
         self.request = _Request(self)
+
+    @property
+    def tries(self) -> list[Entry]:
+        """The answers to all attempts."""
+        return [*self.retried, self.answer]
+
+    def fold(self, later: OutlinedCall) -> None:
+        """Make a later attempt a part of this call."""
+        self.retried, self.answer = [*self.tries, *later.retried], later.answer
+        self.failed, later.repeats = later.failed, self
+
+    def fold_into(self, other: OutlinedCall) -> None:
+        """Make this failed call a part of a call that was answered."""
+        other.retried, self.repeats = [*self.tries, *other.retried], other
 
 
 class _Request:
@@ -74,8 +101,13 @@ class _Request:
             elif name == "toolConfig":
                 made |= _tool_config(object_of(value))
             elif name != "messages":
-                made[name] = cleaned(value)
-        return made
+                made[name] = cleaned(value, name)
+        return {name: value for name, value in made.items() if value not in ([], {})}
+
+    @cached_property
+    def key(self) -> str:
+        """A text that is equal for equal settings."""
+        return canonical(self.settings)
 
     @cached_property
     def agent(self) -> tuple[str, str]:
@@ -138,9 +170,26 @@ def messages_of(raw: Sequence[Mapping[str, Any]], before: Messages | None = None
         results = iter(sorted(filter(_is_result, content), key=lambda block: _place(block, names)))
         ordered = [next(results) if _is_result(block) else block for block in content]
         told = {"role": message.get("role"), "content": [*_blocks(ordered, names)]}
+        key = canonical(told)
+        if any(use_id in key for use_id in names if len(use_id) >= _LONG):  # some frameworks write ids into texts
+            told = _with_names(told, names)
+            key = canonical(told)
         made.messages.append(told)
-        made.keys.append(canonical(told))
+        made.keys.append(key)
     return made
+
+
+_LONG: Final = 12
+"""Shorter ids of tool uses are written by people, and may be words."""
+
+
+def _with_names(value: Any, names: Mapping[str, tuple[int, str]]) -> Any:
+    """Return a value with the tool in place of the id of a tool use, also inside texts."""
+    if is_text(value):
+        for use_id, (_, tool) in names.items():
+            value = value.replace(use_id, f"(id of {tool})") if len(use_id) >= _LONG else value
+        return value
+    return mapped(value, lambda _, each: _with_names(each, names))
 
 
 def _is_same(one: object, other: object) -> bool:
@@ -161,8 +210,8 @@ def _blocks(blocks: object, names: Mapping[str, tuple[int, str]]) -> Iterator[En
     for block in objects_of(blocks):
         use, result, thought = (object_of(block.get(name)) for name in ("toolUse", "toolResult", "reasoningContent"))
         if use:
-            kind = {"type": use["type"]} if use.get("type") not in (None, "tool_use") else {}
-            yield {"toolUse": {"name": use.get("name"), **kind, "input": cleaned(use.get("input"))}}
+            # `type` is left out: old versions of botocore drop it, so that the message would seem to be another one.
+            yield {"toolUse": {"name": use.get("name"), "input": _plain(use.get("input"))}}
         elif result:
             _, tool = names.get(str(result.get("toolUseId")), (0, "unknown"))
             told = {"tool": tool, "status": result.get("status") or "success"}
@@ -185,7 +234,8 @@ def _tool_config(config: Mapping[str, Any]) -> Entry:
                 spec = dict(object_of(value))
                 name = str(spec.pop("name", kind))
                 schema = object_of(object_of(spec.pop("inputSchema", None)).get("json"))
-                tools[name] = {**cleaned(spec), **({"inputSchema": _schema(schema)} if schema else {})}
+                told = {key: _text(each) for key, each in cleaned(spec).items()}
+                tools[name] = {**told, **({"inputSchema": _schema(schema)} if schema else {})}
     choice = {"toolChoice": cleaned(config["toolChoice"])} if "toolChoice" in config else {}
     return {"tools": dict(sorted(tools.items())), **choice}
 
@@ -193,14 +243,24 @@ def _tool_config(config: Mapping[str, Any]) -> Entry:
 def _schema(value: Any) -> Any:
     """Return a JSON Schema in which the names in `required` are sorted: frameworks make them of sets, too."""
     if is_object(value):
-        made = {name: _schema(each) for name, each in value.items()}
+        made = {name: _text(each) if name == "description" else _schema(each) for name, each in value.items()}
         required = made.get("required")
         return {**made, "required": sorted(required)} if is_array(required) and all(map(is_text, required)) else made
     return [*map(_schema, value)] if is_array(value) else value
 
 
+def _text(value: Any) -> Any:
+    """Return a text without the indentation of a docstring, which Python 3.13 removes."""
+    return cleandoc(value) if isinstance(value, str) else value
+
+
 def cleaned(value: Any, name: str = "") -> Any:
-    """Return a JSON value without durations and tokens of one call, and with a digest in place of binary data."""
+    """Return a JSON value without durations and tokens of one call, and with a digest in place of binary data.
+
+    JSON of the application, such as the input of a tool, stays as it is.
+    """
+    if name in APPLICATION:
+        return _plain(value)
     if isinstance(value, bytes | bytearray):
         return _digest(bytes(value))
     if name in _BYTES and is_text(value):
@@ -216,54 +276,116 @@ def cleaned(value: Any, name: str = "") -> Any:
     return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
+def _plain(value: Any) -> Any:
+    """Return a value of the application as JSON."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(each) for name, each in cast("Mapping[Any, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [*map(_plain, cast("Sequence[Any]", value))]
+    return value if value is None or isinstance(value, str | int | float) else str(value)
+
+
+_GONE: Final = TOKENS | {"toolUseId", "appliedGuardrailDetails"}
+"""Members that are left out: ids, and what the fake adds to a trace if botocore knows it."""
+
+
 def _is_chance(name: str, value: object) -> bool:
-    return name in TOKENS or (is_number(value) and name.lower().endswith(DURATIONS))
+    return name in _GONE or (is_number(value) and name.lower().endswith(DURATIONS))
 
 
 def _digest(data: bytes) -> str:
     return f"{counted(len(data), 'byte')}, sha256 {sha256(data).hexdigest()[:16]}"
 
 
-def linked(calls: Iterable[OutlinedCall]) -> tuple[list[OutlinedCall], list[OutlinedCall]]:
-    """Link each call to the calls that continue it, and fold repetitions.
+def folded(calls: Iterable[OutlinedCall]) -> list[OutlinedCall]:
+    """Return the calls, in the order of their arrival, without those that repeat a failed one.
 
-    Return the first calls of conversations, and all calls without those that repeat one.
-
-    `calls` come in the order of their arrival. A call continues the call with the most messages with which its own
-    begin. If there is none, since the agent has changed its messages, it continues the call that the fake recognised.
+    A client's next attempt has the id of the first one. Other repetitions are known by their request; if several agents
+    ask the same at once, nobody knows who repeats what, and so each answered call gets its share of the failures.
     """
-    begun, made = list[OutlinedCall](), list[OutlinedCall]()
-    by_prefix: dict[tuple[int, int], list[OutlinedCall]] = {}
-    failed: dict[tuple[Any, ...], OutlinedCall] = {}
+    made: list[OutlinedCall] = []
+    invoked: dict[str, OutlinedCall] = {}
     for call in calls:
-        request = call.request
-        same = canonical(request.settings), request.prefixes[-1]
-        again = failed.pop(same, None)
-        if again is not None:  # the client asks again what was not answered: one entry, with the answers of each try
-            again.retried.append(again.answer)
-            again.answer, again.failed = call.answer, call.failed
-            call.repeats = again
-            call = again  # noqa: PLW2901 - what follows is about the first try
-        else:
-            before = _before(call, by_prefix) or (call.follows and (call.follows.repeats or call.follows))
-            (begun if before is None else before.later).append(call)
+        first = invoked.setdefault(call.invocation, call) if call.invocation else call
+        if first is call:
             made.append(call)
-            call.follows = before
-            by_prefix.setdefault((len(request.keys), request.prefixes[-1]), []).append(call)
-        if call.failed:
-            failed[same] = call
+        else:
+            first.fold(call)
+    same: dict[tuple[str, int], list[OutlinedCall]] = {}
+    for call in made:
+        same.setdefault((call.request.key, call.request.prefixes[-1]), []).append(call)
+    for group in same.values():
+        if len(group) > 1:
+            _share(group)
+    return [call for call in made if call.repeats is None]
+
+
+def _share(group: Sequence[OutlinedCall]) -> None:
+    """Fold the failed ones of calls with the same request."""
+    answered = [call for call in group if not call.failed]
+    last = max((at for at, call in enumerate(group) if not call.failed), default=-1)
+    failures = sorted((call for call in group[: max(last, 0)] if call.failed), key=lambda call: canonical(call.tries))
+    answered.sort(key=lambda call: canonical(call.answer))
+    for at, failure in enumerate(failures):
+        failure.fold_into(answered[at % len(answered)])
+    for failure in group[last + 2 :]:  # nothing came after these: the first of them stands for all
+        group[last + 1].fold(failure)
+
+
+class _Known:
+    """The calls that a later call may continue, by what its messages contain."""
+
+    def __init__(self) -> None:
+        self._begins: dict[tuple[int, int], list[OutlinedCall]] = {}
+        self._told: dict[tuple[int, int, str], list[OutlinedCall]] = {}
+        self._ends: dict[tuple[tuple[str, str], str, str], list[OutlinedCall]] = {}
+
+    def add(self, call: OutlinedCall) -> None:
+        """Add a call: by its messages, and by these, or the last of them, with its answer."""
+        request, answer = call.request, answered(call)
+        whole = len(request.keys), request.prefixes[-1]
+        self._begins.setdefault(whole, []).append(call)
+        self._told.setdefault((*whole, answer), []).append(call)
+        for end in ("", *request.keys[-1:]):  # the first message of a window may be the answer itself
+            self._ends.setdefault((request.agent, end, answer), []).append(call)
+
+    def before(self, call: OutlinedCall) -> OutlinedCall | None:
+        """Return the call that a call continues: what its messages tell, and never who came first.
+
+        It is the call whose answer is the last of those in the messages, after all of its messages or, in the same
+        agent, after its last one, as in a sliding window. If there is none, it is a call of the same agent with whose
+        messages they begin. Tried for the others: the parent that the fake has recognised. Of calls with equal answers,
+        that is the one that arrived last.
+        """
+        keys, prefixes, agent = call.request.keys, call.request.prefixes, call.request.agent
+        for at in range(len(keys) - 1, -1, -1):
+            told = self._told.get((at, prefixes[at], keys[at]), ())
+            ending = self._ends.get((agent, keys[at - 1] if at else "", keys[at]), ())
+            if told or ending:
+                return min((*told, *ending), key=lambda each, at=at: self._rank(call.request, at, each))
+        for at in range(len(keys) - 1, 0, -1):
+            found = [each for each in self._begins.get((at, prefixes[at]), ()) if each.request.agent == agent]
+            if found:
+                return min(found, key=lambda each, at=at: self._rank(call.request, at, each))
+        return None
+
+    def _rank(self, request: _Request, at: int, each: OutlinedCall) -> tuple[Any, ...]:
+        """Return the key of the best: by agent, number of equal messages, settings, and number of next calls."""
+        other = each.request
+        shared = common_length(request.keys[:at][::-1], other.keys[::-1])
+        is_other = request.key != other.key
+        return request.agent != other.agent, -shared, is_other, other.key, other.keys, len(each.later)
+
+
+def linked(calls: Iterable[OutlinedCall]) -> tuple[list[OutlinedCall], list[OutlinedCall]]:
+    """Link each call to the calls that continue it. Return the first calls of conversations, and all calls."""
+    begun, made, known = list[OutlinedCall](), folded(calls), _Known()
+    for call in made:
+        before = known.before(call)
+        (begun if before is None else before.later).append(call)
+        call.follows = before
+        known.add(call)
     return begun, made
-
-
-def _before(call: OutlinedCall, by_prefix: Mapping[tuple[int, int], Sequence[OutlinedCall]]) -> OutlinedCall | None:
-    """Return the call that a call continues: its messages, and its answer if one of several has it."""
-    keys, prefixes = call.request.keys, call.request.prefixes
-    for length in range(len(keys) - 1, 0, -1):
-        found = by_prefix.get((length, prefixes[length]), ())
-        told = [each for each in found if answered(each) == keys[length]]
-        if found:  # several are equal, and so it does not matter which one; the next call gets another one
-            return min(told or found, key=lambda each: len(each.later))
-    return None
 
 
 def answered(call: OutlinedCall) -> str:
@@ -357,6 +479,7 @@ def one_line(message: Mapping[str, Any]) -> str:
 
 
 _WIDTH: Final = 60
+"""The maximum number of characters of a text in the text of an outline. The rest becomes a number and a digest."""
 
 
 def block_line(block: Mapping[str, Any]) -> str:
@@ -377,4 +500,9 @@ def block_line(block: Mapping[str, Any]) -> str:
 
 def _cut(text: str) -> str:
     flat = text.replace("\n", " ")
-    return flat if len(flat) <= _WIDTH else f"{flat[: _WIDTH - 3]}..."
+    return flat if len(flat) <= _WIDTH else f"{flat[:_WIDTH]}... ({len(text):,} characters, {digest_of(text)})"
+
+
+def digest_of(text: str) -> str:
+    """Return the first digits of a text's SHA-256."""
+    return sha256(text.encode(errors="surrogatepass")).hexdigest()[:6]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Protocol
 
 from converse_harness.endpoint.call import SCRIPTED, Call, Calls, ForwardedAnswer
@@ -101,6 +102,10 @@ _NO_CONVERSATION = "CountTokens"
 """The operation that has no entry: the fake computes its answer, and its request repeats a conversation."""
 
 
+_INVOCATION = "amz-sdk-invocation-id"
+"""The header in which all attempts of one request have the same id."""
+
+
 def _outlined(calls: Iterable[Call]) -> dict[int, OutlinedCall]:
     made: dict[int, OutlinedCall] = {}
     for call in calls:
@@ -118,12 +123,14 @@ def _of_call(call: Call) -> OutlinedCall:
     elif call.answered.reply is not None:
         answer = _of_reply(call.answered.reply)
     else:
-        answer = _error(_unanswered(call))
+        answer = _unscripted(call)
     operation = call.operation or f"{call.head.method} {call.head.target}"
     scripted = operation in SCRIPTED
     body = call.body if scripted else {name: each for name, each in call.params.items() if name != "modelId"}
     failed = call.outcome == "cut" or "error" in answer or "broken" in answer
-    return OutlinedCall(operation, call.service, call.model_id, body, answer, failed, scripted)
+    made = OutlinedCall(operation, call.service, call.model_id, body, answer, failed, scripted)
+    made.invocation = call.headers.get(_INVOCATION, "")
+    return made
 
 
 def _unanswered(call: Call) -> str:
@@ -131,6 +138,11 @@ def _unanswered(call: Call) -> str:
     if call.refusal is not None:
         return call.refusal.rule.name
     return "no reply" if call.malformed is None else "malformed request"
+
+
+def _unscripted(call: Call) -> dict[str, Any]:
+    """Return the answer to a call that no reply answered."""
+    return {"answer": "not from the script"} if call.status == HTTPStatus.OK else _error(_unanswered(call))
 
 
 def _of_exchange(exchange: RecordedExchange) -> OutlinedCall:
@@ -142,7 +154,10 @@ def _of_exchange(exchange: RecordedExchange) -> OutlinedCall:
         answer["broken"] = [*answer.get("broken", ()), str(exchange.end["end"])]
     operation, scripted = exchange.operation, exchange.operation in SCRIPTED
     failed = "error" in answer or "broken" in answer
-    return OutlinedCall(operation, exchange.service, exchange.model_id, exchange.request, answer, failed, scripted)
+    made = OutlinedCall(operation, exchange.service, exchange.model_id, exchange.request, answer, failed, scripted)
+    headers: Mapping[str, Any] = exchange.call.get("headers", {})
+    made.invocation = next((str(value) for name, value in headers.items() if name.lower() == _INVOCATION), "")
+    return made
 
 
 def _error(name: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from converse_harness.features.outline.entries import block_line, one_line
+from converse_harness.features.outline.entries import block_line, digest_of, one_line
 from converse_harness.json_values import canonical, is_array, objects_of
 
 _OWN: Final = frozenset(
@@ -33,13 +33,18 @@ def entry_lines(entry: Mapping[str, Any]) -> Iterator[str]:
         if name == "system" and value:
             yield from (f"system: {block_line(block)}" for block in objects_of(value))
         elif name == "tools" and value:
-            yield f"tools: {', '.join(tool if spec is not None else f'{tool} is gone' for tool, spec in value.items())}"
+            yield f"tools: {', '.join(_tool(tool, spec) for tool, spec in value.items())}"
         elif name not in _OWN and name not in ("error", "broken", "events", "output", "answer"):
             yield f"{name}: {'is gone' if value is None else canonical(value)}"
     yield from (f"left out {line}" for line in entry.get("left_out", ()))
     yield from map(one_line, objects_of(entry.get("messages")))
     for answer in (*objects_of(entry.get("retried")), entry):
         yield f"-> {answer_line(answer)}"
+
+
+def _tool(name: str, spec: object) -> str:
+    """Return a tool with a digest of its spec."""
+    return f"{name} is gone" if spec is None else f"{name} ({digest_of(canonical(spec))})"
 
 
 def answer_line(entry: Mapping[str, Any]) -> str:
