@@ -65,6 +65,9 @@ ONCE_MORE: Final = pytest.StashKey[Callable[[pytest.Item], AbstractContextManage
 RERUNS: Final = pytest.StashKey[bool]()
 """The key under which the stash of the pytest config holds True while a test runs again."""
 
+CHANGED: Final = pytest.StashKey[bool]()
+"""The key under which the stash of the pytest config holds True while a test runs again with a fault in a reply."""
+
 MARKER: Final = "converse_recording"
 """The name of the marker that makes a test play or record a recording."""
 

@@ -111,11 +111,17 @@ WRONG: Final = {
 def test_a_file_that_cannot_be_read_is_trouble(
     text: str, problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    good, bad = written(tmp_path / "good.json", {}), tmp_path / "bad.json"
+    good, bad = written(tmp_path / "good.json", {"a": {}}), tmp_path / "bad.json"
     bad.write_text(text, encoding="utf-8")
     for pair in ((str(bad), good), (good, str(bad))):
         (line,) = compare(capsys, *pair, 2)
         assert line.startswith(f"converse-harness costs: {bad} {problem}")
+
+
+def test_runs_of_other_tests_are_not_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old, new = written(tmp_path / "old.json", {"a": {"calls": 1}}), written(tmp_path / "new.json", {"b": {"calls": 9}})
+    (line,) = compare(capsys, old, new, 2)
+    assert line.startswith(f"converse-harness costs: no test is in both {old} (1 test) and {new} (1 test): run ")
 
 
 def test_a_missing_file_and_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -375,10 +375,10 @@ def test_without_a_budget_nothing_of_it_is_imported(trips: pytest.Pytester) -> N
 def test_a_rerun_with_a_fault_has_no_budget(trips: pytest.Pytester, is_rerun: bool) -> None:
     trips.makeconftest(
         f"""
-from converse_harness.plugin.settings import RERUNS
+from converse_harness.plugin.settings import CHANGED
 
 def pytest_configure(config):
-    config.stash[RERUNS] = {is_rerun}
+    config.stash[CHANGED] = {is_rerun}
 """
     )
     trips.makepyfile(

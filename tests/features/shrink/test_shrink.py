@@ -235,9 +235,62 @@ def test_what_a_fresh_process_does_not_confirm_is_said(shrinking: Shrinking, mon
     )
 
 
+def test_the_budget_of_a_test_is_a_failure_too(shrinking: Shrinking) -> None:
+    tests = """
+@pytest.mark.converse(budget={"tool_calls": 0})
+def test_a(converse):
+    use = reply.tool_use("book", {"seat": 7})
+    converse.script(*(reply.text(f"Stop {n}.") for n in range(5)), use, reply.text("!"))
+    history = []
+    while True:
+        history.append({"role": "user", "content": [{"text": "?"}]})
+        message = client().converse(modelId="us.amazon.nova-lite-v1:0", messages=history, toolConfig=CONFIG)["output"]
+        content = message["message"]["content"]
+        history.append(message["message"])
+        if "toolUse" in content[0]:
+            result = {"toolUseId": content[0]["toolUse"]["toolUseId"], "content": [{"text": "."}]}
+            history.append({"role": "user", "content": [{"toolResult": result}]})
+            client().converse(modelId="us.amazon.nova-lite-v1:0", messages=history, toolConfig=CONFIG)
+            break
+"""
+    if "budgets" in FEATURES:
+        assert scripts(shrinking(tests)) == ['converse.script(reply.tool_use("book", {}), reply.text("."))']
+
+
+def test_a_secret_is_to_be_put_back(shrinking: Shrinking) -> None:
+    lines = shrinking(
+        """
+def test_a(converse):
+    key = "AK" + "IAQ7EXAMPLEKEYABCD"
+    converse.script(reply.text("Stop."), reply.text(f"It is {key}."))
+    while True:
+        assert key not in ask()["text"]
+"""
+    )
+    assert scripts(lines) == ['converse.script(reply.text("***"))']
+    assert lines[-1] == "    *** stands for a secret of the script: put it back before you run the line"
+
+
+def test_an_exception_that_was_scripted_stays(shrinking: Shrinking) -> None:
+    tests = """
+def test_a(converse):
+    ended = {"modelStreamErrorException": {"message": "The model stopped.", "originalStatusCode": 500}}
+    delta = {"contentBlockDelta": {"delta": {"text": "On"}, "contentBlockIndex": 0}}
+    converse.script(reply.events([{"messageStart": {"role": "assistant"}}, delta, ended]))
+    for event in client().converse_stream(**asked())["stream"]:
+        pass
+"""
+    (script,) = scripts(shrinking(tests))
+    assert '{"modelStreamErrorException": {"message": "The model stopped.", "originalStatusCode": 500}}' in script
+
+
 @pytest.mark.parametrize(
     ("option", "told"),
     [
+        (
+            "--converse-shrink=abc",
+            "--converse-shrink=abc: give a number of seconds, as 60, or a file or folder of tests",
+        ),
         ("--converse-shrink=0", "--converse-shrink=0: give a number of seconds above 0, as 60."),
         ("--converse-shrink-from=there.jsonl", "--converse-shrink-from=there.jsonl: *No such file*"),
         ("--converse-shrink-from=test_it.py", "--converse-shrink-from=test_it.py: the line of code raised *"),

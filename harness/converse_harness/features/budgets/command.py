@@ -14,7 +14,8 @@ from converse_harness.words import counted, plural
 DESCRIPTION: Final = (
     "Compare what the tests of two runs of `pytest --converse-costs=FILE` cost: a line for each test that changed, is "
     "new or is gone, and the totals. The exit code is 1 if a test of both runs costs more by something exact "
-    "(calls, attempts, tools, characters, rewrites, pauses), otherwise 0; 2 if a file cannot be read. Estimated tokens "
+    "(calls, attempts, tools, characters, rewrites, pauses), otherwise 0; 2 if a file cannot be read, or if no test is "
+    "in both. Estimated tokens "
     "are printed, and decide nothing."
 )
 ARGUMENTS: Final[Arguments] = {
@@ -28,7 +29,14 @@ _TROUBLE: Final = 2
 
 def run(given: argparse.Namespace) -> int:
     """Print the comparison; return 1 if a test costs more, otherwise 0. Raises CommandFailed for a damaged file."""
-    compared = CostsCompared(_read(given.old), _read(given.new))
+    old, new = _read(given.old), _read(given.new)
+    if not old.keys() & new.keys():
+        raise CommandFailed(
+            f"no test is in both {given.old} ({counted(len(old), 'test')}) and {given.new} "
+            f"({counted(len(new), 'test')}): run the same tests, from the same rootdir.",
+            _TROUBLE,
+        )
+    compared = CostsCompared(old, new)
     for line in compared.lines():
         say(plain(line))
     count = len(compared.more)

@@ -270,7 +270,7 @@ def _request(call: Call) -> Hashable:
 
 def _has_failed(call: Call) -> bool:
     """Whether the answer was an error or did not arrive as a whole. On a server it may still be on its way."""
-    return call.status != HTTPStatus.OK or (call.outcome != "still running" and call.response is None)
+    return call.status != HTTPStatus.OK or (call.outcome == "cut" and call.response is None)
 
 
 def _compact(value: object) -> int:

@@ -18,7 +18,7 @@ from converse_harness.intercept.observers import watching
 from converse_harness.notes import hand_in
 from converse_harness.plugin.outcome import ASKED, Check, Step
 from converse_harness.plugin.report import masked
-from converse_harness.plugin.settings import RERUNS
+from converse_harness.plugin.settings import CHANGED
 
 _PLUGIN: Final = "converse_budgets"
 """The name under which BudgetHooks is registered as a plugin of pytest."""
@@ -85,7 +85,7 @@ class BudgetHooks:
         __tracebackhide__ = True
         limits = self._limits_of(item)
         # A rerun with a fault is another test: its agent may ask more.
-        if not (limits or self._path) or item.config.stash.get(RERUNS, False):
+        if not (limits or self._path) or item.config.stash.get(CHANGED, False):
             return (yield)
         count = item.stash[_COUNT] = BudgetCount()
         try:
@@ -123,4 +123,7 @@ class BudgetHooks:
     def pytest_sessionfinish(self) -> None:
         """Write the file, also if tests failed. A worker of xdist writes none."""
         if self._path is not None and not hasattr(self._config, "workerinput"):
-            write_costs(self._path, self._costs)
+            try:
+                write_costs(self._path, self._costs)
+            except OSError as error:
+                raise pytest.UsageError(f"--converse-costs={self._path}: {error.strerror or error}") from error

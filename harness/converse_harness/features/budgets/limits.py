@@ -92,7 +92,8 @@ def limits_in(lines: Iterable[str]) -> BudgetLimits:
         key, equals, text = (part.strip() for part in line.partition("="))
         if not (key and equals and text):
             raise ReplyError(f"{line!r} is no line KEY = NUMBER, such as calls = 20.")
-        found[key] = int(text) if text.isdecimal() else float(text) if _NUMBER.fullmatch(text) else text
+        number = int(text) if text.isdecimal() else float(text) if _NUMBER.fullmatch(text) else text
+        found[key] = None if text == "None" else number
     return check_limits(found, Argument())
 
 

@@ -146,7 +146,8 @@ def _subject(old: Entry, new: Entry, difference: Difference) -> str:
         subject = f"tool {steps[0]}"
     if name == "left_out" and isinstance(value, str):
         return value
-    if difference.new is ABSENT or difference.old is ABSENT:
+    whole = name != "tools" or len(steps) < 2  # not only a part of a tool's spec
+    if whole and (difference.new is ABSENT or difference.old is ABSENT):
         return f"{subject or name} is {'gone' if difference.new is ABSENT else 'new'}"
     return subject or str(name)
 

@@ -14,6 +14,10 @@ _OWN: Final = frozenset(
 """The members of an entry that have a place of their own in the text."""
 
 
+_OF_ANSWER: Final = ("error", "broken", "events", "output", "answer", "trace", "additionalModelResponseFields")
+"""The members of an answer that follow its content in the text."""
+
+
 def text_of(outline: Sequence[Mapping[str, Any]]) -> str:
     """Return an outline as text, with the lines of `entry_lines` for each entry."""
     made: list[str] = []
@@ -34,7 +38,7 @@ def entry_lines(entry: Mapping[str, Any]) -> Iterator[str]:
             yield from (f"system: {block_line(block)}" for block in objects_of(value))
         elif name == "tools" and value:
             yield f"tools: {', '.join(_tool(tool, spec) for tool, spec in value.items())}"
-        elif name not in _OWN and name not in ("error", "broken", "events", "output", "answer"):
+        elif name not in _OWN and name not in _OF_ANSWER:
             yield f"{name}: {'is gone' if value is None else canonical(value)}"
     yield from (f"left out {line}" for line in entry.get("left_out", ()))
     yield from map(one_line, objects_of(entry.get("messages")))
@@ -56,6 +60,6 @@ def answer_line(entry: Mapping[str, Any]) -> str:
     if "error" in entry:
         said = f": {entry['error']['message']}" if entry["error"].get("message") else ""
         parts.append(f"{entry['error'].get('name')}{said}")
-    parts += [f"{name} {canonical(entry[name])}" for name in ("output", "events") if name in entry]
+    parts += [f"{name} {canonical(entry[name])}" for name in _OF_ANSWER[2:4] + _OF_ANSWER[5:] if name in entry]
     parts += [str(entry["answer"])] if "answer" in entry else []
     return ", ".join([*parts, *map(str, entry.get("broken", ()))])

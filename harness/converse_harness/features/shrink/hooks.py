@@ -108,6 +108,8 @@ class ShrinkHooks:
         self._finished = finished_tests(config)
         self._finished.patience = _PATIENCE
         self._shows_until = 0.0
+        self._confirming = 0.0
+        """The seconds that a fresh process has taken."""
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self) -> Generator[None, object, object]:
@@ -143,6 +145,8 @@ class ShrinkHooks:
                     now = time.monotonic()
                     share = max(0.0, deadline - now) / (len(work[:_MOST]) - number)
                     self._results.tests.append(shrink(now + share))
+                    deadline += self._confirming  # the fresh process takes no time from the next tests
+                    self._confirming = 0.0
             finally:
                 self._finished.close()
         for test in [each for each in failed if _why_not(each)][:_MOST]:
@@ -164,18 +168,34 @@ class ShrinkHooks:
         if plain.watch.fakes > 1:
             asks = f"it asks {plain.watch.fakes} fakes, and one script has the replies of one"
             return ShrunkTest(nodeid, f"not shrunk: {asks}.")
+        if test.failure.hang and len(turns) > _PATIENCE:
+            asks = f"it asks without end, and got {len(turns)} replies: a reply of `always` never runs out"
+            return ShrunkTest(nodeid, f"not shrunk: {asks}. Limit what it may ask, and that failure is shrunk.")
         first = trial_of(self._finished.run_with(item, _script(turns), limit))
         why = _differs(first.failure, test.failure, self._config.rootpath)
         if why:
             return ShrunkTest(nodeid, f"not shrunk: with the same replies in one script, in this order, {why}.")
 
+        latest = [test.failure]
+
         def is_found(smaller: Sequence[ScriptTurn]) -> bool:
-            return trial_of(self._finished.run_with(item, _script(smaller), limit)).is_as_good(first)
+            trial = trial_of(self._finished.run_with(item, _script(smaller), limit))
+            found = trial.is_as_good(first)
+            latest.extend([trial.failure] if found and trial.failure is not None else [])
+            return found
+
+        def same() -> str:  # the message of an assertion may be another one with the smaller script
+            return f"same failure ({latest[-1].told(self._config.rootpath)})"
 
         schemas = tools_of(plain.watch.replies)
-        same = f"same failure ({test.failure.told(self._config.rootpath)})"
         with self._searching(ShrunkTest(nodeid, ""), turns, is_found, schemas, until, same) as (search, shrunk):
-            shrunk.script = masked(_code(search.turns))
+            if not search.tried and not search.finished:
+                shrunk.told = "not shrunk: the time was over before the first smaller script."
+                return shrunk
+            code = _code(search.turns)
+            shrunk.script = masked(code)
+            if shrunk.script != code:
+                shrunk.remarks.append("    *** stands for a secret of the script: put it back before you run the line")
             shrunk.remarks += self._remarks(item, search.turns, shrunk.script, test.failure, plain.seconds)
         return shrunk
 
@@ -191,7 +211,7 @@ class ShrinkHooks:
         if not is_found(find.turns):
             return ShrunkTest(find.item.nodeid, f"not shrunk: {find.said}: it is not found again.")
         with self._searching(
-            ShrunkTest(find.item.nodeid, ""), find.turns, is_found, find.tools, until, f"still {find.said}"
+            ShrunkTest(find.item.nodeid, ""), find.turns, is_found, find.tools, until, lambda: f"still {find.said}"
         ) as (_, shrunk):
             shrunk.script = found[-1]
         return shrunk
@@ -204,7 +224,7 @@ class ShrinkHooks:
         is_found: Callable[[Sequence[ScriptTurn]], bool],
         schemas: Any,
         until: float,
-        same: str,
+        same: Callable[[], str],
     ) -> Generator[tuple[ScriptSearch, ShrunkTest], None, None]:
         """Search, and tell the result after the block. After Ctrl-C, the best so far is told before pytest ends."""
         started = time.monotonic()
@@ -218,7 +238,7 @@ class ShrinkHooks:
             interrupted = True
         self._hide()
         took = time.monotonic() - started
-        shrunk.told = f"{sizes(turns, search.turns)}, {same}, {took:.0f} s. Paste:"
+        shrunk.told = f"{sizes(turns, search.turns)}, {same()}, {took:.0f} s. Paste:"
         if interrupted:
             shrunk.script = masked(_code(search.turns))
             shrunk.remarks += ["    not finished: interrupted after this script, which is not confirmed"]
@@ -238,11 +258,14 @@ class ShrinkHooks:
         if any(isinstance(each.reply.plan.body, BareBody) for each in turns):
             yield "    not confirmed: `...` stands for an answer that only its recording has"
             return
+        started = time.monotonic()
         try:
             found = failure_with(item, code, _PATIENCE, seconds)
         except (OSError, ValueError) as error:
             yield f"    not confirmed: a fresh process did not run the test ({masked(str(error))})"
             return
+        finally:
+            self._confirming += time.monotonic() - started
         if why := _differs(found, failure, self._config.rootpath):
             yield f"    not confirmed: in a fresh process, {why}. No smaller script is confirmed."
 
@@ -327,6 +350,10 @@ def _seconds_of(config: pytest.Config) -> float:
         if float(timed[1]) > 0:
             return float(timed[1])
         raise pytest.UsageError(f"--converse-shrink={value}: give a number of seconds above 0, as 60.")
+    if not (config.invocation_params.dir / str(value).partition("::")[0]).exists():
+        raise pytest.UsageError(
+            f"--converse-shrink={value}: give a number of seconds, as 60, or a file or folder of tests that is there."
+        )
     if not hasattr(config, "workerinput"):
         named = config.args_source is pytest.Config.ArgsSource.ARGS
         config.args[:] = [*(config.args if named else ()), str(value)]
@@ -340,6 +367,8 @@ def _script_given(config: pytest.Config) -> list[Reply] | None:
     if value is None:
         return None
     try:
-        return replies_in(config.invocation_params.dir / str(value))
+        path = config.invocation_params.dir / str(value)
+        # of the answers of a session, a test may need a part
+        return [each if path.suffix == ".py" else each.optional() for each in replies_in(path)]
     except (ConverseHarnessError, OSError) as error:
         raise pytest.UsageError(f"--converse-shrink-from={value}: {error}") from error

@@ -17,6 +17,7 @@ from converse_harness.reply.body import EventsBody, MessageBody
 from converse_harness.reply.reply import Reply
 from converse_harness.reply.source import code_of
 from converse_harness.stream.assemble import text_delta
+from converse_harness.stream.grammar import is_exception
 
 _T = TypeVar("_T")
 
@@ -245,6 +246,8 @@ class ScriptSearch:
         for index in range(len(_events(self._own(at)))):
             events = _events(self._own(at))
             before, event, after = events[:index], events[index], events[index + 1 :]
+            if is_exception(next(iter(event), "")):  # an error that was scripted stays as it is
+                continue
 
             def put_event(other: Any, before: Any = before, after: Any = after) -> bool:
                 return is_object(other) and len(other) == 1 and put([*before, other, *after])

@@ -224,6 +224,7 @@ class FinishedTests:
         if self._last is not None and self._last is not item:
             close(self._last, item)
         self._last, self._watch = item, watch
+        item.config.stash[settings.CHANGED] = watch.lenient
         return rerun(item, watch, limit=limit)
 
 
