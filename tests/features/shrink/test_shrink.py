@@ -289,7 +289,7 @@ def test_a(converse):
     [
         (
             "--converse-shrink=abc",
-            "--converse-shrink=abc: give a number of seconds, as 60, or a file or folder of tests",
+            "--converse-shrink=abc: give a number of seconds, as 60, or a file or folder *",
         ),
         ("--converse-shrink=0", "--converse-shrink=0: give a number of seconds above 0, as 60."),
         ("--converse-shrink-from=there.jsonl", "--converse-shrink-from=there.jsonl: *No such file*"),
