@@ -159,6 +159,17 @@ def of_equal_agents(order: Iterator[int], agents: list[dict[str, Any]]) -> Outli
     return fake.outline()
 
 
+def test_equal_agents_share_their_failures() -> None:
+    def asked(*replies: Reply) -> Outline:
+        with fake_converse(*replies) as fake:
+            for _ in range(2):
+                run("To Tirano")
+        return fake.outline()
+
+    throttled, answer = reply.throttled(), reply.text("At nine.")
+    assert asked(throttled, throttled, answer, answer) == asked(throttled, answer, throttled, answer)
+
+
 KINDS = [{}, {"system": "You plan slowly."}, {"model": "us.amazon.nova-pro-v1:0"}, {"tools": [*TOOLS, spec("refund")]}]
 
 
@@ -239,9 +250,11 @@ def test_what_python_and_frameworks_do_to_texts() -> None:
     assert outline(*LOOP, tools=[TOOLS[0], indented]) == outline(*LOOP, tools=[TOOLS[0], clean])
 
     def told(results: Blocks) -> Blocks:
-        return [*results, {"text": f"[tool call {results[0]['toolResult']['toolUseId']}]"}]
+        ids = results[0]["toolResult"]["toolUseId"], "tooluse_" + "aB3-" * 6
+        return [*results, {"text": f"[tool calls {', '.join(ids)}]"}]
 
-    assert outline(*LOOP, results=told)[1]["messages"][0]["content"][1] == {"text": "[tool call (id of timetable)]"}
+    text = "[tool calls (id of timetable), (id of a tool use)]"
+    assert outline(*LOOP, results=told)[1]["messages"][0]["content"][1] == {"text": text}
 
 
 def test_json_of_the_application_stays_as_it_is() -> None:

@@ -5,6 +5,7 @@ This module decides the form of an outline, which changes only with FORM.
 
 from __future__ import annotations
 
+import re
 from base64 import b64decode
 from binascii import Error
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -171,7 +172,8 @@ def messages_of(raw: Sequence[Mapping[str, Any]], before: Messages | None = None
         ordered = [next(results) if _is_result(block) else block for block in content]
         told = {"role": message.get("role"), "content": [*_blocks(ordered, names)]}
         key = canonical(told)
-        if any(use_id in key for use_id in names if len(use_id) >= _LONG):  # some frameworks write ids into texts
+        # Some frameworks write ids into texts.
+        if _ID.search(key) or any(use_id in key for use_id in names if len(use_id) >= _LONG):
             told = _with_names(told, names)
             key = canonical(told)
         made.messages.append(told)
@@ -182,13 +184,16 @@ def messages_of(raw: Sequence[Mapping[str, Any]], before: Messages | None = None
 _LONG: Final = 12
 """Shorter ids of tool uses are written by people, and may be words."""
 
+_ID: Final = re.compile(r"\btooluse_[\w-]{16,}")
+"""Matches an id as Bedrock makes them, also if its tool use is in no request."""
+
 
 def _with_names(value: Any, names: Mapping[str, tuple[int, str]]) -> Any:
     """Return a value with the tool in place of the id of a tool use, also inside texts."""
     if is_text(value):
         for use_id, (_, tool) in names.items():
             value = value.replace(use_id, f"(id of {tool})") if len(use_id) >= _LONG else value
-        return value
+        return _ID.sub("(id of a tool use)", value)
     return mapped(value, lambda _, each: _with_names(each, names))
 
 
@@ -325,9 +330,13 @@ def _share(group: Sequence[OutlinedCall]) -> None:
     answered = [call for call in group if not call.failed]
     last = max((at for at, call in enumerate(group) if not call.failed), default=-1)
     failures = sorted((call for call in group[: max(last, 0)] if call.failed), key=lambda call: canonical(call.tries))
-    answered.sort(key=lambda call: canonical(call.answer))
-    for at, failure in enumerate(failures):
-        failure.fold_into(answered[at % len(answered)])
+    for failure in failures:
+        failure.fold_into(answered[0])
+    if len(answered) > 1:  # which of the equal calls met a failure is left to chance
+        tries = sorted((each for call in answered for each in call.retried), key=canonical)
+        answered.sort(key=lambda call: canonical(call.answer))
+        for at, call in enumerate(answered):
+            call.retried = tries[at :: len(answered)]
     for failure in group[last + 2 :]:  # nothing came after these: the first of them stands for all
         group[last + 1].fold(failure)
 
