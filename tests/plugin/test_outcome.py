@@ -166,7 +166,7 @@ def test_a_wrong_setting_is_refused_by_name(project: pytest.Pytester) -> None:
     result.assert_outcomes(errors=3)
     result.stdout.fnmatch_lines(
         [
-            "*converse: unsed= is no setting. Did you mean unused=? Settings: unused=, *, guard=, rerun=, environ=.",
+            "*converse: unsed= is no setting. Did you mean unused=? Settings: unused=, *, guard=, rerun=, environ=*",
             "*@pytest.mark.converse(unused='alow'): one of 'fail', 'allow'.",
             "*@pytest.mark.converse(sleeps='maybe'): it is True or False.",
         ]
