@@ -112,6 +112,7 @@ def test_others_are_not_explained() -> None:
 
 
 def test_pytest_prints_the_explanation_first(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function")
     pytester.makepyfile(
         """
         import boto3
