@@ -10,7 +10,7 @@ from base64 import b64decode
 from binascii import Error
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from inspect import cleandoc
 from operator import attrgetter
@@ -284,7 +284,7 @@ def cleaned(value: Any, name: str = "") -> Any:
 def _plain(value: Any) -> Any:
     """Return a value of the application as JSON."""
     if isinstance(value, Mapping):
-        return {str(name): _plain(each) for name, each in cast("Mapping[Any, Any]", value).items()}
+        return {str(name): _plain(each) for name, each in cast("Mapping[object, Any]", value).items()}
     if isinstance(value, list | tuple):
         return [*map(_plain, cast("Sequence[Any]", value))]
     return value if value is None or isinstance(value, str | int | float) else str(value)
@@ -370,12 +370,13 @@ class _Known:
         for at in range(len(keys) - 1, -1, -1):
             told = self._told.get((at, prefixes[at], keys[at]), ())
             ending = self._ends.get((agent, keys[at - 1] if at else "", keys[at]), ())
-            if told or ending:
-                return min((*told, *ending), key=lambda each, at=at: self._rank(call.request, at, each))
+            found = [*told, *ending]
+            if found:
+                return min(found, key=partial(self._rank, call.request, at))
         for at in range(len(keys) - 1, 0, -1):
             found = [each for each in self._begins.get((at, prefixes[at]), ()) if each.request.agent == agent]
             if found:
-                return min(found, key=lambda each, at=at: self._rank(call.request, at, each))
+                return min(found, key=partial(self._rank, call.request, at))
         return None
 
     def _rank(self, request: _Request, at: int, each: OutlinedCall) -> tuple[Any, ...]:
