@@ -10,7 +10,7 @@ from base64 import b64decode
 from binascii import Error
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from hashlib import sha256
 from inspect import cleandoc
 from operator import attrgetter
@@ -372,12 +372,16 @@ class _Known:
             ending = self._ends.get((agent, keys[at - 1] if at else "", keys[at]), ())
             found = [*told, *ending]
             if found:
-                return min(found, key=partial(self._rank, call.request, at))
+                return self._best(call.request, at, found)
         for at in range(len(keys) - 1, 0, -1):
             found = [each for each in self._begins.get((at, prefixes[at]), ()) if each.request.agent == agent]
             if found:
-                return min(found, key=partial(self._rank, call.request, at))
+                return self._best(call.request, at, found)
         return None
+
+    def _best(self, request: _Request, at: int, found: Sequence[OutlinedCall]) -> OutlinedCall:
+        best, *_ = sorted(found, key=lambda each: self._rank(request, at, each))
+        return best
 
     def _rank(self, request: _Request, at: int, each: OutlinedCall) -> tuple[Any, ...]:
         """Return the key of the best: by agent, number of equal messages, settings, and number of next calls."""
