@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, Final
 
 from converse_harness.features.outline.amber import value_of_amber
-from converse_harness.features.outline.entries import Entry, block_line
+from converse_harness.features.outline.entries import OF_ANSWER, Entry, block_line
 from converse_harness.features.outline.outline import Outline
 from converse_harness.features.outline.text import answer_line
 from converse_harness.json_values import canonical, is_array, is_object, parsed_json
@@ -28,16 +28,7 @@ _WHO: Final[Mapping[str, str]] = {
     "toolChoice": _PROMPT,
     "messages": _AGENT,
     "left_out": "the agent left out other messages",
-    "retried": _SCRIPT,
-    "error": _SCRIPT,
-    "events": _SCRIPT,
-    "output": _SCRIPT,
-    "answer": _SCRIPT,
-    "content": _SCRIPT,
-    "stopReason": _SCRIPT,
-    "additionalModelResponseFields": _SCRIPT,
-    "trace": _SCRIPT,
-    "broken": _SCRIPT,
+    **dict.fromkeys(OF_ANSWER, _SCRIPT),
 }
 """What it means that a member of an entry differs. Other members are settings of the agent's request.
 

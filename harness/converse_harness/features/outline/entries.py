@@ -36,6 +36,12 @@ FORM: Final = 1
 
 Entry = dict[str, Any]
 
+OF_ANSWER: Final = (
+    *("retried", "error", "events", "output", "answer", "content", "stopReason"),
+    *("additionalModelResponseFields", "trace", "broken"),
+)
+"""The members of an entry that tell what the script answered. All others are of the request."""
+
 _BYTES: Final = ("bytes", "redactedContent")
 """Members with binary data: bytes in an answer, base64 in the JSON of a request."""
 

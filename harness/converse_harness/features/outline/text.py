@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from converse_harness.features.outline.entries import block_line, digest_of, one_line
+from converse_harness.features.outline.entries import OF_ANSWER, block_line, digest_of, one_line
 from converse_harness.json_values import canonical, is_array, objects_of
 
-_OWN: Final = frozenset(
-    {"begins", "continues", "operation", "modelId", "left_out", "messages", "retried", "content", "stopReason"}
-)
+_OWN: Final = frozenset({*OF_ANSWER, "begins", "continues", "operation", "modelId", "left_out", "messages"})
 """The members of an entry that have a place of their own in the text."""
 
-
-_OF_ANSWER: Final = ("error", "broken", "events", "output", "answer", "trace", "additionalModelResponseFields")
-"""The members of an answer that follow its content in the text."""
+_AS_JSON: Final = ("output", "events", "trace", "additionalModelResponseFields")
+"""The members of an answer that are told as JSON."""
 
 
 def text_of(outline: Sequence[Mapping[str, Any]]) -> str:
@@ -38,7 +35,7 @@ def entry_lines(entry: Mapping[str, Any]) -> Iterator[str]:
             yield from (f"system: {block_line(block)}" for block in objects_of(value))
         elif name == "tools" and value:
             yield f"tools: {', '.join(_tool(tool, spec) for tool, spec in value.items())}"
-        elif name not in _OWN and name not in _OF_ANSWER:
+        elif name not in _OWN:
             yield f"{name}: {'is gone' if value is None else canonical(value)}"
     yield from (f"left out {line}" for line in entry.get("left_out", ()))
     yield from map(one_line, objects_of(entry.get("messages")))
@@ -60,6 +57,6 @@ def answer_line(entry: Mapping[str, Any]) -> str:
     if "error" in entry:
         said = f": {entry['error']['message']}" if entry["error"].get("message") else ""
         parts.append(f"{entry['error'].get('name')}{said}")
-    parts += [f"{name} {canonical(entry[name])}" for name in _OF_ANSWER[2:4] + _OF_ANSWER[5:] if name in entry]
+    parts += [f"{name} {canonical(entry[name])}" for name in _AS_JSON if name in entry]
     parts += [str(entry["answer"])] if "answer" in entry else []
     return ", ".join([*parts, *map(str, entry.get("broken", ()))])
