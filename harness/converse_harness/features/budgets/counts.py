@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from http import HTTPStatus
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from converse_harness.bedrock.request_items import RequestItems
@@ -139,16 +138,18 @@ def _same_tool_again(count: BudgetCount) -> Iterator[SpentOn]:
 
 
 def _characters(count: BudgetCount) -> Iterator[SpentOn]:
-    known: dict[int, Sequence[int]] = {}
+    known: dict[int, list[int]] = {}
     for call in count.calls:
         if id(call) in count.retries:
             continue
         items, before = call.items, count.before[id(call)]
         # An agent sends its whole conversation again with each call, so only the new messages are looked at.
-        sums = known.get(id(before), ())
-        common = min(items.repeated, len(sums) - 1) if sums else 0
-        new = [each.once(_in_message) for each in items.messages[common:]]
-        sums = [*sums[:common], *accumulate(new, initial=sums[common] if sums else 0)]
+        sums = known.get(id(before)) or [0]
+        common = min(items.repeated, len(sums) - 1)
+        if common < len(sums) - 1:  # another call went on from here: the list is its own
+            sums = sums[: common + 1]
+        for each in items.messages[common:]:
+            sums.append(sums[-1] + each.once(_in_message))
         known[id(items)] = sums
         members = items.members
         system = members["system"].once(_in_blocks) if "system" in members else 0
@@ -291,7 +292,11 @@ def _in_blocks(blocks: Sequence[Mapping[str, Any]] | None) -> int:
 
 def _in_block(block: Mapping[str, Any]) -> int:
     """Return the number of characters of text in a content block of any kind; 0 for files and cachePoints."""
-    return sum([_TEXTS[kind](value) for kind, value in block.items() if kind in _TEXTS])
+    found = 0
+    for kind, value in block.items():
+        if kind in _TEXTS:
+            found += _TEXTS[kind](value)
+    return found
 
 
 def _in_content(value: Mapping[str, Any]) -> int:
