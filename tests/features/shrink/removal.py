@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import linecache
+import signal
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from traceback import walk_tb
-from typing import Any
+from typing import Any, Final
+
+import pytest
 
 from converse_harness import Reply, fake_converse, reply
 from converse_harness.bedrock.families import UNNAMED_TOOL_USE, USUAL_SIGNATURE
@@ -18,20 +22,25 @@ from converse_harness.json_values import is_array, is_object
 from converse_harness.reply.body import EventsBody, MessageBody
 from converse_harness.stream.chunk import default_stop_reason
 
+LIMIT: Final = 1.0
+"""Seconds after which a test that hangs is ended."""
+
 _FILLED_IN = (("toolUse", "toolUseId", UNNAMED_TOOL_USE), ("reasoningText", "signature", USUAL_SIGNATURE))
 
 
 @dataclass
 class Seen:
-    """How a test ended, and what Bedrock would not do in it."""
+    """How a test ended, and what Bedrock would not do in it. A test that was at its time limit has no line."""
 
     error: str
     line: tuple[str, int] | None
+    hangs: bool
     illegal: Counter[str]
 
     def is_as(self, other: Seen) -> bool:
         """Whether the failure is the same, and no more is illegal."""
-        return (self.error, self.line) == (other.error, other.line) and self.illegal <= other.illegal
+        own, others = (self.error, self.line, self.hangs), (other.error, other.line, other.hangs)
+        return own == others and self.illegal <= other.illegal
 
 
 def seen_with(source: Path, agent: Path, replies: Sequence[Reply]) -> Seen:
@@ -49,7 +58,8 @@ def seen_with(source: Path, agent: Path, replies: Sequence[Reply]) -> Seen:
             lines = source.read_text().replace("from agent import *", "")
             exec(compile(lines, str(source), "exec"), names)
             linecache.clearcache()
-            names["test_it"](Scripting())
+            with _limited():
+                names["test_it"](Scripting())
         except BaseException as raised:  # noqa: BLE001 - also what pytest.fail raises
             error = raised
         problems = [*fake.endpoint.problems]
@@ -59,7 +69,26 @@ def seen_with(source: Path, agent: Path, replies: Sequence[Reply]) -> Seen:
     lines_of = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__ if error else None)]
     own = [each for each in lines_of if each[0] in (str(source), str(agent))]
     told = type(problems[0] if problems else error).__name__
-    return Seen(told, own[-1] if own else None, illegal)
+    hangs = isinstance(error, _Hangs)
+    return Seen(told, own[-1] if own and not hangs else None, hangs, illegal)
+
+
+class _Hangs(pytest.fail.Exception):
+    """What ends a test at its time limit: no Exception, so that an agent that catches all of them ends too."""
+
+
+@contextmanager
+def _limited() -> Iterator[None]:
+    def stop(*_: object) -> None:
+        raise _Hangs
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, LIMIT)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def removals(replies: Sequence[Reply]) -> Iterator[tuple[str, list[Reply]]]:

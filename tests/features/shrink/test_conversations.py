@@ -88,12 +88,10 @@ def test_a_failing_conversation_becomes_small(
     again.assert_outcomes(failed=1)
     assert conversation.error in again.stdout.str()
 
-    if conversation.name in ("waits_for_ever", "cut_input_is_asked_again"):
-        return  # no time limit would end it here
     source.write_text(conversation.test())
     whole = seen_with(source, agent, _replies(conversation))
     small = seen_with(source, agent, replies)
     assert small.is_as(whole), (small, whole)
-    assert small.error == conversation.error
+    assert small.hangs or small.error == conversation.error
     for what, smaller in removals(replies):
         assert not seen_with(source, agent, smaller).is_as(whole), what
