@@ -5,14 +5,12 @@ from __future__ import annotations
 import linecache
 import signal
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from traceback import walk_tb
 from typing import Any, Final
-
-import pytest
 
 from converse_harness import Reply, fake_converse, reply
 from converse_harness.bedrock.families import UNNAMED_TOOL_USE, USUAL_SIGNATURE
@@ -73,12 +71,12 @@ def seen_with(source: Path, agent: Path, replies: Sequence[Reply]) -> Seen:
     return Seen(told, own[-1] if own and not hangs else None, hangs, illegal)
 
 
-class _Hangs(pytest.fail.Exception):
+class _Hangs(BaseException):
     """What ends a test at its time limit: no Exception, so that an agent that catches all of them ends too."""
 
 
 @contextmanager
-def _limited() -> Iterator[None]:
+def _limited() -> Generator[None]:
     def stop(*_: object) -> None:
         raise _Hangs
 
