@@ -165,7 +165,7 @@ def slow(session: nox.Session) -> None:
     session.run(*PYTEST, *(session.posargs or ("--tier", "slow", "-m", "slow")))
 
 
-@nox.session
+@nox.session(python="3.12")
 def core(session: nox.Session) -> None:
     """The default tier in a copy without features and stages; `-- -f NAME` or `-- -s NAME` removes only one."""
     install(session, extra="[test]")

@@ -37,8 +37,9 @@ MAY_SKIP = ("floor",)
 """The oldest botocore lacks shapes that some tests are about."""
 
 VERSIONS = ("3.11", "3.12", "3.13")
-HALVES = {"coverage": "1", "tests-3.12": "2"}
-"""The README's command runs the default tier whole on the oldest Python, these a half each: see tests/halves.py."""
+PARTS = {"coverage": "--half 1", "tests-3.12": "tests/features tests/examples tests/house"}
+"""What a step runs of the default tier. The README's command runs all of it on the oldest Python; of 3.12, `core` runs
+the rest, without features. For `--half`, see tests/halves.py."""
 MEASURED = ("readme", "slow")
 """Together each test of the two tiers, once."""
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -170,8 +171,8 @@ def steps(arguments: argparse.Namespace, work: Path) -> dict[str, Step]:
         if version not in pythons:
             return Step(name, "", lacks=f"Python {version}")
         path = f"PATH={Path(pythons[version]).parent}:$PATH"
-        half = f" -- --tier default --half {HALVES[name]}" if name in HALVES else ""
-        return Step(name, f"{first} {path} {nox} --session {name}{half}".lstrip(), lacks=lacks)
+        part = f" -- --tier default {PARTS[name]}" if name in PARTS else ""
+        return Step(name, f"{first} {path} {nox} --session {name}{part}".lstrip(), lacks=lacks)
 
     def measured(step: Step) -> Step:
         step.command = f"export {seconds.FILE}={work / step.name}.json; {step.command}"
@@ -180,9 +181,10 @@ def steps(arguments: argparse.Namespace, work: Path) -> dict[str, Step]:
     found = [
         Step("demo", in_fresh_environment(pythons[oldest], work / "demo", arguments.demo)),
         Step("readme", in_fresh_environment(pythons[oldest], work / "readme", arguments.tests)),
-        *map(session, ("coverage", "slow", "core")),
+        *map(session, ("coverage", "slow")),
         # The README's command is the default tier on the oldest Python, coverage on the newest.
-        *(session(f"tests-{version}", version) for version in VERSIONS if version not in (oldest, newest)),
+        session("core", "3.12"),
+        session("tests-3.12", "3.12"),
         session("typing"),
         session("floor", "3.11"),
         *map(

@@ -40,9 +40,10 @@ NAMES: Final[dict[str, object]] = {"reply": reply, "faults": faults, "citing": c
 
 
 def _rows() -> Iterator[Any]:
-    """All conversations with the fresh process, and three without it in the default tier."""
+    """All conversations with the fresh process, those of public reports in the slow tier; and three without it."""
     for each in CONVERSATIONS:
-        yield pytest.param(each, True, id=each.name, marks=pytest.mark.slow)
+        tier = pytest.mark.slow if each.source else pytest.mark.nightly
+        yield pytest.param(each, True, id=each.name, marks=tier)
     for each in CONVERSATIONS:
         if each.is_small:
             yield pytest.param(each, False, id=f"{each.name}-in process")

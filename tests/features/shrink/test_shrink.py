@@ -89,7 +89,7 @@ def test_what_is_not_shrunk(test: str, told: str, shrinking: Shrinking, confirme
 
 def test_a_run_without_failures_says_so(shrinking: Shrinking) -> None:
     lines = shrinking("def test_a(converse):\n    converse.script(reply.text('hi'))\n    ask()", code=0)
-    assert lines == ["No test failed, so nothing was shrunk."]
+    assert lines == ["Nothing was shrunk: no test failed with an exception."]
 
 
 def test_the_first_three_are_shrunk(shrinking: Shrinking) -> None:

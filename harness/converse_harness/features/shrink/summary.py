@@ -68,7 +68,7 @@ def lines_of(results: ShrinkResults) -> list[str]:
         more = counted(results.left, "more was", "more were")
         lines.append(f"{more} not shrunk: name a test, as in pytest --converse-shrink FILE::TEST")
     if not results.tests:
-        lines.append("No test failed, so nothing was shrunk.")
+        lines.append("Nothing was shrunk: no test failed with an exception.")
     return lines
 
 
