@@ -22,6 +22,8 @@ DEFAULT_TIER = (
     "--tier",
     "default",
 )  # without --tier, tests have a time limit under CI (tests/tiers.py)
+QUICK_TIER = (*DEFAULT_TIER, "--hypothesis-profile=quick")
+"""For what runs the default tier once more: the profile `ci` has the same examples on each Python, and more of them."""
 PYTEST = ("pytest", "-o", "faulthandler_timeout=120")  # prints where a test hangs; costs a millisecond per test
 ASYNCIO = ("pytest-asyncio>=1.0",)  # pyproject.toml contains settings for it
 AIOBOTOCORE = ("aiobotocore[httpx2]>=3.10", "trio>=0.25", *ASYNCIO)
@@ -169,7 +171,7 @@ def slow(session: nox.Session) -> None:
 def core(session: nox.Session) -> None:
     """The default tier in a copy without features and stages; `-- -f NAME` or `-- -s NAME` removes only one."""
     install(session, extra="[test]")
-    session.run("python", "-m", "tests.without", *(session.posargs or DEFAULT_TIER))
+    session.run("python", "-m", "tests.without", *(session.posargs or QUICK_TIER))
 
 
 def pytest_with_coverage(session: nox.Session, *arguments: str, report: tuple[str, ...]) -> None:
@@ -211,7 +213,7 @@ def typing(session: nox.Session) -> None:
 def floor(session: nox.Session) -> None:
     """Test with the lowest versions that pyproject.toml allows, such as botocore 1.40.0, on the oldest Python."""
     install(session, "--resolution", "lowest-direct", *DEPENDENCIES, *TEST_TOOLS)
-    session.run(*PYTEST, *(session.posargs or (*DEFAULT_TIER, *FLOOR_SUITES)))
+    session.run(*PYTEST, *(session.posargs or (*QUICK_TIER, *FLOOR_SUITES)))
 
 
 def pinned(*suites: str) -> tuple[str, ...]:

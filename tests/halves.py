@@ -1,7 +1,7 @@
 """A pytest plugin with the option `--half`: run one half of the test files. The name of a file decides its half.
 
-On the oldest Python and on 3.12, the complete default tier runs. On the newest, tests that may depend on the version of
-Python run, and of the other files one half, which is always the same, so that a failure can be bisected.
+On the oldest Python, the complete default tier runs. On the newest, tests that may depend on the version of Python run,
+and of the other files one half, which is always the same, so that a failure can be bisected.
 """
 
 from hashlib import sha256
