@@ -25,7 +25,7 @@ SELDOM_DRAWN = {
 """Bugs that need an array or an object which is drawn too seldom; the answers at the edge have each."""
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_most_misreadings_are_found_in_drawn_answers_too() -> None:
     """Of answers that are drawn; those at the edge are left out."""
     drawn = ("any_answer", "any_second_try")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
 from typing import Final
 
 from converse_harness import bedrock
@@ -94,9 +95,7 @@ class Case:
     @property
     def replies(self) -> tuple[Reply, ...]:
         """The replies to the situation's consecutive calls, in order; most cases have only one reply."""
-        made = self.make()
-        replies = made if isinstance(made, tuple) else (made,)
-        return tuple(meant(each, self.misfits) for each in replies) if self.misfits else replies
+        return _replies(self.make, self.misfits)
 
     @property
     def reply(self) -> Reply:
@@ -118,6 +117,13 @@ class Case:
         """Whether the installed botocore has all members that the case needs."""
         needed = (need.split(".") for need in self.needs)
         return all(bedrock.has_member(shape, member) for shape, member in needed)
+
+
+@cache  # a contract asks for the replies of all cases several times
+def _replies(make: Callable[[], Made], misfits: tuple[str, ...]) -> tuple[Reply, ...]:
+    made = make()
+    replies = made if isinstance(made, tuple) else (made,)
+    return tuple(meant(each, misfits) for each in replies) if misfits else replies
 
 
 def _only_streams(reply: Reply) -> bool:

@@ -6,8 +6,9 @@ import json
 import re
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -20,7 +21,7 @@ from converse_harness.plugin.settings import NOTE, STALE, UNKNOWN, VERDICT, chos
 from converse_harness.plugin.stale import check_stale, print_stale, stale_properties
 from converse_harness.plugin.unknown_models import print_unknown_models, unknown_model_properties
 from converse_harness.secrets.process import own_secrets
-from converse_harness.secrets.removal import without_secrets
+from converse_harness.secrets.removal import Cleaned, without_secrets
 from converse_harness.words import and_more, counted, cut, one_line
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def mask(report: Any) -> None:
     masking = _Masking(own_secrets())
     masking.report(report)
     if masking.kinds:
-        _Masking(masking.values, cut=True).report(report)
+        _Masking(frozenset(masking.values), cut=True).report(report)
         if report.failed:
             report.sections.append((_SECTION, f"*** stands for: {', '.join(masking.kinds)}"))
 
@@ -69,6 +70,12 @@ def masked(text: str) -> str:
     return _Masking(own_secrets()).text(text)
 
 
+@lru_cache(maxsize=16)
+def _cleaned(text: str, own: frozenset[str]) -> Cleaned:
+    """Return a text with masked secrets; pytest repeats a test's captured output in the report of each later phase."""
+    return without_secrets(text, own)
+
+
 class _Masking:
     """Masks all parts of a test report, and collects the secrets that it finds (`values`) and their kinds.
 
@@ -76,7 +83,7 @@ class _Masking:
     truncated are masked as well.
     """
 
-    def __init__(self, own: Collection[str], *, cut: bool = False) -> None:
+    def __init__(self, own: frozenset[str], *, cut: bool = False) -> None:
         self._cut = cut
         self.kinds: dict[str, None] = {}
         self.values: set[str] = set()
@@ -105,7 +112,7 @@ class _Masking:
         if not text or text.isspace():
             return text
         text = text.encode(errors="backslashreplace").decode()  # pytest-xdist cannot send a lone surrogate
-        made, kinds, values = without_secrets(text, self._own)
+        made, kinds, values = _cleaned(text, self._own)
         self.kinds |= dict.fromkeys(kinds)
         self.values |= values
         if not self._cut:

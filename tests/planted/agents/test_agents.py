@@ -40,8 +40,10 @@ def test_what_nothing_finds_has_a_reason() -> None:
 
 
 @pytest.mark.needs_os
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["right", "text_of_first_try_kept"])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param("right", marks=pytest.mark.nightly), pytest.param("text_of_first_try_kept", marks=pytest.mark.slow)],
+)
 def test_the_measurement_is_true(name: str) -> None:
     """Which properties find a mistake is left to chance; whether a way finds it is not."""
     mistake = next((each for each in MISTAKES if each.name == name), None)

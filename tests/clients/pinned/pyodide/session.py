@@ -72,7 +72,8 @@ SUITES = (
     "tests/intercept/test_user_functions.py",
     "tests/planted/test_planted.py",
 )
-"""Every test of these runs, but those that are marked `needs_os`."""
+"""Of these, half 2 runs (tests/halves.py; `coverage` runs half 1), because WebAssembly is slow. Tests that are marked
+`needs_os` are left out."""
 COMPILED = (
     "tests/strategies/strands/test_from_type_of_strands.py",
     "tests/strategies/json_schema/test_json_schema.py",
@@ -113,7 +114,7 @@ def pyodide(session: nox.Session) -> None:
     # The other plugins are loaded by the suites that need them.
     off = ("no:cacheprovider", "no:faker", "no:respx", "no:anyio")
     options = (*(f"-p{name}" for name in off), *(f"-W{warning}" for warning in KNOWN_WARNINGS))
-    chosen = ("-q", "--tier", "default", "-m", "not needs_os")
+    chosen = ("-q", "--tier", "default", "--half", "2", "-m", "not needs_os")
     suites = session.posargs or (*SUITES, *(f"--ignore={file}" for file in COMPILED))
     where = (str(session.env["CONVERSE_NODE_MODULES"]), str(packages), str(Path.cwd()), str(HERE / "inside.py"))
     session.run("node", "--no-warnings", str(HERE / "run.mjs"), *where, *options, *chosen, *suites, external=True)
