@@ -691,7 +691,9 @@ def _executed(calls: Iterable[Call]) -> Iterator[UsedTool]:
                 given = result if is_plain else bedrock.from_json("ToolResultBlock", result)  # files are bytes there
                 yield UsedTool(name, use.get("input"), given, call)
         content = call.response.message["content"] if call.response else ()
-        sent.update(block["toolUse"]["toolUseId"] for block in content if "toolUse" in block)
+        for block in content:
+            if "toolUse" in block:
+                sent[block["toolUse"]["toolUseId"]] += 1
 
 
 def _latest(call: Call) -> tuple[list[Mapping[str, Any]], dict[str, Mapping[str, Any]]]:

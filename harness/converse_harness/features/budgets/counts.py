@@ -287,16 +287,17 @@ def _in_tools(config: Mapping[str, Any]) -> int:
 
 
 def _in_blocks(blocks: Sequence[Mapping[str, Any]] | None) -> int:
-    return sum([_in_block(block) for block in blocks or ()])
+    """Return the number of characters of text in content blocks of any kind; files and cachePoints have none."""
+    found = 0
+    for block in blocks or ():
+        for kind, value in block.items():
+            if kind in _TEXTS:
+                found += _TEXTS[kind](value)
+    return found
 
 
 def _in_block(block: Mapping[str, Any]) -> int:
-    """Return the number of characters of text in a content block of any kind; 0 for files and cachePoints."""
-    found = 0
-    for kind, value in block.items():
-        if kind in _TEXTS:
-            found += _TEXTS[kind](value)
-    return found
+    return _in_blocks((block,))
 
 
 def _in_content(value: Mapping[str, Any]) -> int:
