@@ -1,6 +1,7 @@
 """Run the steps of `.ci/run`, each in a process group of its own; the standard library is enough.
 
-The README's two commands run first and alone, so that their seconds are those of a person; the rest two at a time.
+The README's demo runs first and alone, so that its seconds are those of a person; the rest two at a time. Its tests use
+all cores, but they also wait, so another step runs beside them.
 """
 
 import argparse
@@ -44,8 +45,8 @@ MEASURED = ("readme", "slow")
 """Together each test of the two tiers, once."""
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 """The commands that tests/clients/pinned/browser/ looks for."""
-README = ("demo", "readme")
-"""The README's two commands, in its order."""
+ALONE = ("demo",)
+"""The steps beside which no other one runs."""
 
 CLIENTS = {
     f"matrix-{name}": client
@@ -241,8 +242,8 @@ def main() -> int:
             parser.error(f"no step {', '.join(sorted(unknown))}; there are {', '.join(known)}")
         chosen = [step for name, step in known.items() if name in (arguments.steps or known)]
         print("CI:", ", ".join(step.name for step in chosen), flush=True)
-        run_all([step for step in chosen if step.name in README], at_once=1)
-        if others := [step for step in chosen if step.name not in README]:
+        run_all([step for step in chosen if step.name in ALONE], at_once=1)
+        if others := [step for step in chosen if step.name not in ALONE]:
             prepare(work)
             run_all(others, at_once=2)
         took = seconds.read(file for name in MEASURED if (file := work / f"{name}.json").exists())

@@ -22,7 +22,7 @@ _SHORT: Final = settings(_PATIENT, phases=[phase for phase in Phase if phase is 
 def register() -> None:
     """Register the three profiles, and load `ci` if the environment variable `CI` is set, otherwise `quick`."""
     settings.register_profile("quick", _SHORT, max_examples=20, database=None)
-    settings.register_profile("ci", _SHORT, max_examples=50, database=None, print_blob=True)
+    settings.register_profile("ci", _SHORT, max_examples=30, database=None, print_blob=True)
     settings.register_profile("nightly", _PATIENT, max_examples=5000, derandomize=False, deadline=timedelta(seconds=5))
     settings.load_profile("ci" if os.environ.get("CI") else "quick")
 

@@ -154,7 +154,7 @@ def test_a_folder_beyond_its_budget_is_named() -> None:
 
 def test_a_file_runs_in_one_half_and_what_may_differ_by_python_in_both(pytester: pytest.Pytester) -> None:
     names = [f"test_{number}.py" for number in range(40)]
-    for folder in ("tests/plugin", "tests/other"):
+    for folder in ("tests/server", "tests/other"):
         Path(folder).mkdir(parents=True)
         for name in names:
             Path(folder, name).write_text("def test_it():\n    pass\n", encoding="utf-8")
@@ -163,6 +163,6 @@ def test_a_file_runs_in_one_half_and_what_may_differ_by_python_in_both(pytester:
     for half in "12":
         result = pytester.inline_run("--half", half, "tests", "--import-mode=importlib")
         ran[half] = {report.nodeid.partition("::")[0] for report in result.getreports("pytest_runtest_logreport")}
-    assert ran["1"] & ran["2"] == {f"tests/plugin/{name}" for name in names}
-    assert ran["1"] | ran["2"] == {f"tests/{folder}/{name}" for folder in ("plugin", "other") for name in names}
+    assert ran["1"] & ran["2"] == {f"tests/server/{name}" for name in names}
+    assert ran["1"] | ran["2"] == {f"tests/{folder}/{name}" for folder in ("server", "other") for name in names}
     assert min(map(len, ran.values())) > 50

@@ -114,7 +114,7 @@ REPORT = ["--converse-report=report.html"] * ("report" in FEATURES)
 
 @pytest.mark.parametrize(
     ("count", "seed"),
-    [pytest.param(200, 1, marks=pytest.mark.slow), pytest.param(COUNT, SEED, marks=pytest.mark.nightly)],
+    [pytest.param(100, 1, marks=pytest.mark.slow), pytest.param(COUNT, SEED, marks=pytest.mark.nightly)],
     ids=["known", "drawn"],
 )
 def test_no_planted_secret_is_left(

@@ -179,9 +179,16 @@ EVERYWHERE: Final[Mapping[str, Callable[[str], Iterator[tuple[str, CapturedExcha
 EVERY: Final = {"requests": 4, "answers": 10, "streams": 15}
 """Of so many one is enough for a person. A field stands in one, two and five forms: they come in turn."""
 
+EVERY_OF_SLOW: Final = {"requests": 1, "answers": 3, "streams": 4}
+"""Of so many one is enough for a change: every field is tried, and the forms come in turn."""
+
 sampled = pytest.mark.parametrize(
     ("where", "every"),
-    [*EVERY.items(), *(pytest.param(where, 1, marks=pytest.mark.slow) for where in EVERYWHERE)],
+    [
+        *EVERY.items(),
+        *(pytest.param(*row, marks=pytest.mark.slow) for row in EVERY_OF_SLOW.items()),
+        *(pytest.param(where, 1, marks=pytest.mark.nightly) for where in ("answers", "streams")),
+    ],
 )
 
 # What is on disk
@@ -225,17 +232,15 @@ SLOW: Final = products.covering(EVERYWHERE, MASKED)
 
 
 @pytest.mark.parametrize(
-    ("where", "mask"),
+    ("where", "mask", "every"),
     [
-        *((where, IN_TURN) for where in EVERYWHERE),
-        *(
-            pytest.param(*row, marks=pytest.mark.slow if row in SLOW else pytest.mark.nightly)
-            for row in product(EVERYWHERE, MASKED)
-        ),
+        *((where, IN_TURN, EVERY[where]) for where in EVERYWHERE),
+        *(pytest.param(where, mask, EVERY_OF_SLOW[where], marks=pytest.mark.slow) for where, mask in SLOW),
+        *(pytest.param(where, mask, 1, marks=pytest.mark.nightly) for where, mask in product(EVERYWHERE, MASKED)),
     ],
 )
-def test_what_is_masked_in_any_field_is_not_on_disk(where: str, mask: str, tmp_path: Path) -> None:
-    every, masks = (EVERY[where], list(MASKED)) if mask == IN_TURN else (1, [mask])
+def test_what_is_masked_in_any_field_is_not_on_disk(where: str, mask: str, every: int, tmp_path: Path) -> None:
+    masks = list(MASKED) if mask == IN_TURN else [mask]
     made = [list(EVERYWHERE[where](MASKED[name])) for name in masks]
     sure: list[tuple[str, CapturedExchange]] = []
     for number in range(0, len(made[0]), every):
