@@ -11,12 +11,8 @@ import pytest
 
 HALVES: Final = "12"
 ON_ALL: Final = (
-    "endpoint",
-    "features",
-    "intercept",
-    "package",
-    "server",
-    "stream",
+    *("bedrock", "cases", "endpoint", "faults", "features", "intercept", "package", "plugin", "reply", "samples"),
+    *("server", "stream", "suite", "types"),
 )
 """The folders below tests/ that run whole in each half."""
 
