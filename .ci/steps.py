@@ -1,7 +1,7 @@
 """Run the steps of `.ci/run`, each in a process group of its own; the standard library is enough.
 
-The README's demo runs first and alone, so that its seconds are those of a person; the rest two at a time. Its tests use
-all cores, but they also wait, so another step runs beside them.
+The README's demo runs first and alone, so that its seconds are those of a person; the rest two at a time. The README's
+tests use all cores, but they also wait, so another step runs beside them.
 """
 
 import argparse
@@ -37,7 +37,6 @@ DID_NOT_RUN = re.compile(r"\d+ (?:skipped|xfailed)")
 MAY_SKIP = ("floor",)
 """The oldest botocore lacks shapes that some tests are about."""
 
-VERSIONS = ("3.11", "3.12", "3.13")
 PARTS = {"coverage": "--half 1", "tests-3.12": "--hypothesis-profile=quick tests/features"}
 """What a step runs of the default tier. The README's command runs all of it on the oldest Python; on 3.12, `core` runs
 the tests of the core, without features. For `--half`, see tests/halves.py."""
@@ -183,7 +182,6 @@ def steps(arguments: argparse.Namespace, work: Path) -> dict[str, Step]:
         Step("demo", in_fresh_environment(pythons[oldest], work / "demo", arguments.demo)),
         Step("readme", in_fresh_environment(pythons[oldest], work / "readme", arguments.tests)),
         *map(session, ("coverage", "slow")),
-        # The README's command is the default tier on the oldest Python, coverage on the newest.
         session("core", "3.12"),
         session("tests-3.12", "3.12"),
         session("typing"),
